@@ -56,7 +56,7 @@ function registerAgents(app: FastifyInstance, services: Services): void {
     allowedOrigins: server.corsOrigins,
     maxBodyBytes: server.maxBodyBytes,
     bench: {
-      reports: reporting.gateway,
+      reports: reporting.reports,
       table: reporting.table,
       report: gateway.report,
       showMe: createShowMe(services),
@@ -139,7 +139,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
 
 function registerAskRoutes(app: FastifyInstance, services: Services): void {
   const { reporting, identify, series } = services;
-  const g = reporting.gateway;
+  const g = reporting.reports;
   const showMe = createShowMe(services);
   serveTeam(app, getMe, (_call, request) => showMe(enter(identify, request)));
   serveTeam(app, getOwnSeries, ({ query }, request) =>

@@ -20,11 +20,12 @@ import { whenAway } from '../store/port.js';
 import { COULD_NOT_SPLIT, type Decision, isAnswered } from './cache/decide.js';
 import { leftToFetch, type PlannedFetch } from './cache/plan.js';
 import { decideFor, isFresh, look, type Run, renew, startRun } from './cache/run.js';
-import { callKind, fetchDays, isShareSpent } from './fetch/call-platform.js';
+import { callKind, fetchDays } from './fetch/call-platform.js';
 import { checkCouldNotRun, checkFrom, mayServe, noteCompared } from './fetch/cross-check.js';
 import type { FetchLock } from './fetch/fetch-locks.js';
 import { type FetchResult, LOOK_AGAIN } from './fetch/fetched.js';
 import { selectFromAll } from './fetch/select.js';
+import { isShareSpent } from './fetch/shared-attempts.js';
 import type { Gateway } from './gateway.js';
 import {
   backgroundContext,

@@ -15,7 +15,7 @@ async function asking(team: Readonly<Record<string, unknown>> = {}) {
     ...{ trace: new Trace(), onResponseClosed: () => {} },
     ...more,
   });
-  return { g: gateway.services.reporting.gateway, call };
+  return { g: gateway.services.reporting.reports, call };
 }
 
 async function refusal(work: Promise<unknown>): Promise<GatewayError> {

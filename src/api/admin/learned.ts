@@ -1,11 +1,11 @@
 /** Learned data for operators: divisibility by kind, finality and truth by advertiser or report. */
 import type { FastifyInstance } from 'fastify';
 import { invalidQuery } from '../../errors.js';
-import type { Gateway } from '../../reports/gateway.js';
 import type { Learner } from '../../reports/learn/learn.js';
 import { type Scope, scopeOf } from '../../reports/learn/scope.js';
 import { inWords } from '../../reports/learn/state.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
+import type { Reports } from '../../reports/reports.js';
 import type { Services } from '../../server/services.js';
 import { findAdvertisers } from '../data/advertisers.js';
 import { type NamedReport, parseNamed, scopesNamed } from '../data/ask.js';
@@ -22,7 +22,7 @@ import { serve } from './serve.js';
 
 export function registerLearned(
   app: FastifyInstance,
-  { reporting: { gateway: g } }: Pick<Services, 'reporting'>,
+  { reporting: { reports: g } }: Pick<Services, 'reporting'>,
 ): void {
   serve(app, getDivisibility, async () => ({
     kinds: g.learner.list().map(([id, known]) => showKind(id, known, g.now())),
@@ -43,7 +43,7 @@ export function registerLearned(
 
 /** @throws GatewayError 400 `invalid_query`; `not_ready` */
 function scopesAsked(
-  { parse }: Gateway,
+  { parse }: Reports,
   query: RequestTypes<typeof getFinality>['Querystring'],
   scopesOf: Parameters<typeof scopesNamed>[2],
 ): Promise<readonly Scope[]> {

@@ -59,14 +59,14 @@ export function registerStatus(
       platform: { state: state.platform, ...platformOf(load, options) },
       retention: await reporting.retentionEdges(),
       undeclaredParameters: await reporting.observedUndeclared(),
-      divisibility: kindsOf(reporting.gateway),
+      divisibility: kindsOf(reporting.reports),
       writes: brake.stops(),
       processes,
     };
   });
 }
 
-function kindsOf({ learner, now }: Services['reporting']['gateway']): Status['divisibility'] {
+function kindsOf({ learner, now }: Services['reporting']['reports']): Status['divisibility'] {
   const kinds = learner.list().map(([, known]) => ({
     endpoint: known.about?.endpoint ?? null,
     split: known.about?.split ?? null,

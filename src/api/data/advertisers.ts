@@ -1,6 +1,7 @@
 /** The advertisers of a team, with their names: `GET /gateway/v1/advertisers`. */
-import type { Gateway } from '../../reports/gateway.js';
+
 import type { KnownAdvertisers } from '../../reports/learn/advertisers.js';
+import type { Reports } from '../../reports/reports.js';
 import type { Team } from '../../teams/auth/team.js';
 import { readQuery } from '../http/read-query.js';
 import { getOwnAdvertisers } from '../operations/own.js';
@@ -18,7 +19,7 @@ export interface ShownAdvertiser {
 const MAX_LIMIT = 10_000;
 
 /** @throws GatewayError as for a report; 400 `invalid_query`; `not_ready` */
-export async function teamAdvertisers(g: Gateway, call: AskCall) {
+export async function teamAdvertisers(g: Reports, call: AskCall) {
   const { team } = await g.admit(call);
   const given = Object.fromEntries(readParameters(call.query, ['search', 'limit']));
   const { search, limit = MAX_LIMIT } = readQuery(getOwnAdvertisers.query, given);
@@ -29,7 +30,7 @@ export async function teamAdvertisers(g: Gateway, call: AskCall) {
 
 /** On both planes. @throws GatewayError `not_ready` */
 export async function findAdvertisers(
-  { advertisers }: Gateway,
+  { advertisers }: Reports,
   search = '',
   limit: number,
   granted: Team['advertisers'],

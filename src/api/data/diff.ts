@@ -1,8 +1,8 @@
 /** Changes of a report between two moments, from history alone: `GET /gateway/v1/diff`. */
+
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { turn } from '../../lib/time.js';
 import { VARY } from '../../reports/cache/reply.js';
-import type { Gateway } from '../../reports/gateway.js';
 import { diffDay, isSameMethod, type RowDiff } from '../../reports/history/diff-days.js';
 import type { PinnedPart } from '../../reports/history/pinned-rows.js';
 import type { PinnedRows } from '../../reports/history/pins.js';
@@ -11,6 +11,7 @@ import type { Moment, Revision } from '../../reports/history/revision.js';
 import { readAsOf } from '../../reports/options.js';
 import { negotiateFormat } from '../../reports/query/output-options.js';
 import type { ReportReply } from '../../reports/report-call.js';
+import type { Reports } from '../../reports/reports.js';
 import { revisionOf, showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import { ROW_SEPARATOR } from '../../reports/rows/entry.js';
@@ -31,7 +32,7 @@ interface DiffSide {
 }
 
 /** @throws GatewayError as for the report; `not_known_then`; `not_found` for a pin; `not_acceptable` */
-export async function showDiff(g: Gateway, call: AskCall): Promise<ReportReply> {
+export async function showDiff(g: Reports, call: AskCall): Promise<ReportReply> {
   const asked = await ask(g, call, ['from', 'to', '_format']);
   const { report, series } = asked.question;
   const dates = daysAskedAbout(asked);
@@ -124,7 +125,7 @@ function formatOf({ given }: AskedCall, accept: string | undefined): 'json' | 'c
 
 /** One line per changed cell. */
 async function writeCsv(
-  { workerPool }: Pick<Gateway, 'workerPool'>,
+  { workerPool }: Pick<Reports, 'workerPool'>,
   rows: readonly RowDiff[],
 ): Promise<Buffer> {
   const dimensions = new Set(['date', ...rows.flatMap((row) => [...row.dimensions.keys()])]);
@@ -168,7 +169,7 @@ interface NamedMoment {
  */
 function momentsOf(
   { given, question }: AskedCall,
-  { canonical, now }: Pick<Gateway, 'canonical' | 'now'>,
+  { canonical, now }: Pick<Reports, 'canonical' | 'now'>,
 ): { readonly from: NamedMoment | { readonly pin: string }; readonly to: NamedMoment } {
   const { account } = question.report;
   const faults: FieldFault[] = [];

@@ -1,22 +1,15 @@
 /** Cache state of a report, and the platform calls of an answer: `GET /gateway/v1/explain`. The platform is not called. */
+
 import type { Static } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
 import type { Decision, Mode } from '../../reports/cache/decide.js';
-import { decideFor, isFresh, type Run, startRun } from '../../reports/cache/run.js';
-import { selectFromAll } from '../../reports/fetch/select.js';
-import type { Gateway } from '../../reports/gateway.js';
 import { currentState, inWords } from '../../reports/learn/state.js';
 import type { Format } from '../../reports/query/output-options.js';
 import type { Period } from '../../reports/query/period.js';
 import { buildPlatformCall } from '../../reports/query/platform-call.js';
 import type { Query } from '../../reports/query.js';
-import {
-  backgroundContext,
-  dayRefs,
-  type EntryRef,
-  type ReportQuestion,
-  wholeRef,
-} from '../../reports/question.js';
+import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../../reports/question.js';
+import type { Look, Reports } from '../../reports/reports.js';
 import type { Entry } from '../../reports/rows/entry.js';
 import { freshForMs, isFinal, rememberedForMs } from '../../reports/rows/freshness.js';
 import { questionWarnings } from '../../reports/rows/warnings.js';
@@ -33,15 +26,13 @@ type TeamExplanation = Frozen<Static<typeof TeamExplanationSchema>>;
 export type Explanation = Frozen<Static<typeof ExplanationSchema>>;
 
 /** @returns also the accounts of the entries that are described */
-async function explainQuery(g: Gateway, { question, totals, moment }: Query, named: NamedReport) {
+async function explainQuery(g: Reports, { question, totals, moment }: Query, named: NamedReport) {
   const { learner, policy, now } = g;
   const { report, series } = question;
-  const looked = await look(g, question);
+  const looked = await g.look(question);
   const { run, decision } = looked;
-  const both = totals === null ? [looked] : [looked, await look(g, totals)];
-  const isSelected =
-    decision.fetches.length > 0 &&
-    (await selectFromAll(g, question, backgroundContext('explain', now()))) !== null;
+  const both = totals === null ? [looked] : [looked, await g.look(totals)];
+  const isSelected = decision.fetches.length > 0 && (await g.isSelected(question));
   const isPast = moment !== null;
   const rangesOf = (select: (decision: Decision) => Decision['fetches']) =>
     isPast ? [] : both.flatMap((one) => select(one.decision).map(({ range }) => range));
@@ -93,7 +84,7 @@ async function explainQuery(g: Gateway, { question, totals, moment }: Query, nam
  * @throws GatewayError `invalid_query` as the report call itself would
  */
 export async function explain(
-  g: Gateway,
+  g: Reports,
   endpoint: string,
   query: string,
   defaultFormat: Format = 'json',
@@ -102,19 +93,8 @@ export async function explain(
   return (await explainQuery(g, parseNamed(g.parse, named, defaultFormat), named)).explanation;
 }
 
-interface Look {
-  readonly run: Run;
-  readonly decision: Decision;
-}
-
-/** What a request would find in the cache, and would fetch. */
-async function look(g: Gateway, question: ReportQuestion): Promise<Look> {
-  const run = await startRun(g, question, backgroundContext('explain', g.now()), 'usual');
-  return { run, decision: decideFor(g, run) };
-}
-
 /** Null for a report that is not by date. */
-function explainDays(g: Gateway, question: ReportQuestion, looked: Look): Explanation['days'] {
+function explainDays(g: Reports, question: ReportQuestion, looked: Look): Explanation['days'] {
   const { split, from, to } = question.report;
   if (!split.includes('date') || from === null || to === null) return null;
   return dayRefs(question).map((ref) => {
@@ -124,7 +104,7 @@ function explainDays(g: Gateway, question: ReportQuestion, looked: Look): Explan
   });
 }
 
-function explainRefusal(g: Gateway, part: Entry | null): Explanation['refusal'] {
+function explainRefusal(g: Reports, part: Entry | null): Explanation['refusal'] {
   if (part?.header.form !== 'refusal') return null;
   const { status, fetchedAt } = part.header;
   const leftMs = rememberedForMs(part.header, g.policy.negativeMs) - Math.max(0, g.now() - fetchedAt);
@@ -132,12 +112,8 @@ function explainRefusal(g: Gateway, part: Entry | null): Explanation['refusal'] 
 }
 
 /** @param lastDay the day, or the last of several; null when the platform chose the period */
-function explainEntry(
-  g: Gateway,
-  ref: EntryRef,
-  lastDay: string | null,
-  { run, decision }: Look,
-): ExplainedEntry {
+function explainEntry(g: Reports, ref: EntryRef, lastDay: string | null, looked: Look): ExplainedEntry {
+  const { run, decision } = looked;
   const part = decision.known.get(ref.id);
   if (part === undefined) {
     const none = { asOf: null, ageSeconds: null, ttlSeconds: null, rows: null, purgedAt: null };
@@ -150,7 +126,7 @@ function explainEntry(
   const freshMs = freshForMs(header, rules);
   const isPurged = header.expiredAtMs !== undefined && freshMs === header.expiredAtMs - header.fetchedAt;
   return {
-    state: isFresh(g, run, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
+    state: g.isFresh(looked, part, ref) ? (final ? 'final' : 'fresh') : 'stale',
     final,
     asOf: new Date(header.fetchedAt).toISOString(),
     ageSeconds: Math.floor(ageMs / 1000),
@@ -161,7 +137,7 @@ function explainEntry(
 }
 
 /** Null for a report that is never split by day, or whose kind is configured. */
-function divisibilityInWords(g: Gateway, { report }: ReportQuestion): string | null {
+function divisibilityInWords(g: Reports, { report }: ReportQuestion): string | null {
   if (!report.split.includes('date') || g.learner.status(report).pinned) return null;
   return inWords(g.learner.show(report), g.now());
 }
@@ -198,7 +174,7 @@ function showRange({ from, to }: Period): string {
   return from === to ? (from as string) : `${from ?? 'open'} to ${to ?? 'open'}`;
 }
 
-export async function showExplanation(g: Gateway, call: AskCall): Promise<TeamExplanation> {
+export async function showExplanation(g: Reports, call: AskCall): Promise<TeamExplanation> {
   const asked = await ask(g, call);
   const { explanation, accounts } = await explainQuery(g, asked, asked.named);
   // Number and age of rows are shown only for advertisers that the team may see.

@@ -1,7 +1,8 @@
 /** Has the platform asked now whether a kind of report can be cached by day: `POST /gateway/v1/learn`. */
+
 import type { FastifyInstance } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
-import type { Gateway } from '../../reports/gateway.js';
+import type { Reports } from '../../reports/reports.js';
 import type { JsonObject } from '../../reports/rows/json.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
@@ -12,7 +13,7 @@ import { serveTeam } from './serve.js';
 const BODY_LIMITS: BodyLimits = { maxMembers: 2, maxItems: 0 };
 const MAX_BODY_BYTES = 65_536;
 
-export function registerLearnReport(app: FastifyInstance, g: Gateway): void {
+export function registerLearnReport(app: FastifyInstance, g: Reports): void {
   // The body is read only after authentication.
   withUnreadBodies(app, (scope) => {
     serveTeam(scope, learnReport, async (call, request, reply) => {
@@ -23,7 +24,7 @@ export function registerLearnReport(app: FastifyInstance, g: Gateway): void {
   });
 }
 
-async function learn(g: Gateway, call: AskCall, readBody: () => Promise<JsonObject>): Promise<object> {
+async function learn(g: Reports, call: AskCall, readBody: () => Promise<JsonObject>): Promise<object> {
   const caller = await g.admit(call);
   const { names, values } = await readBody();
   const { endpoint, query, ...others } = Object.fromEntries(names.map((name, at) => [name, values[at]]));

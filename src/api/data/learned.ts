@@ -1,16 +1,17 @@
 /** Learned data about days: when they become final, and how accurate served days were. */
-import type { Gateway } from '../../reports/gateway.js';
+
 import type { Scope } from '../../reports/learn/scope.js';
+import type { Reports } from '../../reports/reports.js';
 import { type AskCall, askScopes, showScope, unlessAway } from './ask.js';
 
-export async function showFinality(g: Gateway, call: AskCall): Promise<object> {
+export async function showFinality(g: Reports, call: AskCall): Promise<object> {
   const shown = await finalityOf(g, await askScopes(g, call, (account) => g.evidence.windowScopes(account)));
   call.trace.mark('answer');
   return shown;
 }
 
 /** On both planes. @throws GatewayError `not_ready` */
-export async function finalityOf({ evidence }: Gateway, scopes: readonly Scope[]): Promise<object> {
+export async function finalityOf({ evidence }: Reports, scopes: readonly Scope[]): Promise<object> {
   const show = async (scope: Scope) => {
     const { observedSince, ...shown } = await evidence.readFinality(scope);
     return { ...showScope(scope), observedSince: isoOrNull(observedSince), ...shown };
@@ -20,14 +21,14 @@ export async function finalityOf({ evidence }: Gateway, scopes: readonly Scope[]
 
 const isoOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-export async function showTruth(g: Gateway, call: AskCall): Promise<object> {
+export async function showTruth(g: Reports, call: AskCall): Promise<object> {
   const shown = await truthOf(g, await askScopes(g, call, (account) => g.evidence.scopesOf(account)));
   call.trace.mark('answer');
   return shown;
 }
 
 /** On both planes. @throws GatewayError `not_ready` */
-export async function truthOf({ evidence }: Gateway, scopes: readonly Scope[]): Promise<object> {
+export async function truthOf({ evidence }: Reports, scopes: readonly Scope[]): Promise<object> {
   const show = async (scope: Scope) => {
     const { measuredSince, ages } = await evidence.readTruth(scope);
     const changeAt = await evidence.readChanges(scope);

@@ -1,20 +1,19 @@
 /** Pins the answer to a report: `POST /gateway/v1/pins`. */
+
 import type { FastifyInstance } from 'fastify';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
 import { assembleAnswer } from '../../reports/cache/answer.js';
-import type { Gateway } from '../../reports/gateway.js';
-import { getReport } from '../../reports/get-report.js';
 import { requestedAccounts } from '../../reports/history/erasures.js';
 import { ownerOf } from '../../reports/history/pins.js';
-import { readPast } from '../../reports/history/read-past.js';
 import type { Report } from '../../reports/query/canonicalize.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import { parseQueryText, writeQueryText } from '../../reports/query/given-parameters.js';
 import type { Query } from '../../reports/query.js';
 import { newPatience } from '../../reports/question.js';
 import type { ReportReply } from '../../reports/report-call.js';
+import type { Reports } from '../../reports/reports.js';
 import { isAnswerFinal } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import type { Entry, RowsHeader } from '../../reports/rows/entry.js';
@@ -37,7 +36,7 @@ const SHAPES = ['_format', '_days', '_bom', '_period', 'dateFrom', 'dateTo'];
 const MEMBERS = ['endpoint', 'query', 'revision', 'note'];
 const MAX_NOTE_CHARS = 1_000;
 
-export function registerPinReport(app: FastifyInstance, g: Gateway): void {
+export function registerPinReport(app: FastifyInstance, g: Reports): void {
   // The body is read only after authentication.
   withUnreadBodies(app, (scope) => {
     serveTeam(scope, createPin, async (call, request, reply) => {
@@ -48,7 +47,7 @@ export function registerPinReport(app: FastifyInstance, g: Gateway): void {
 }
 
 async function pinReport(
-  g: Gateway,
+  g: Reports,
   call: AskCall,
   readBody: () => Promise<JsonObject>,
 ): Promise<ReportReply> {
@@ -94,7 +93,7 @@ async function pinReport(
 }
 
 async function answerTo(
-  g: Gateway,
+  g: Reports,
   { team }: Caller,
   { question: asked, moment }: Query,
   { id, trace }: AskCall,
@@ -107,8 +106,8 @@ async function answerTo(
     ...{ id, trace, team: team.id, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
     patience: newPatience(),
   };
-  const past = moment === null ? null : await readPast(g, question, moment);
-  const { parts, storable, outcome } = past?.answer ?? (await getReport(g, question, context));
+  const past = moment === null ? null : await g.readPast(question, moment);
+  const { parts, storable, outcome } = past?.answer ?? (await g.read(question, context));
   const rules = g.policy.rulesFor(report);
   const shape = { format: 'json', days: false, bom: false, fields: null } as const;
   const input = { report, ...shape, parts, rules, nowMs, totals: null, past: past?.known ?? null };

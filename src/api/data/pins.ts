@@ -1,8 +1,8 @@
 /** Reads, lists and deletes pins: `/gateway/v1/pins`. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { entityTag, isNotModified, VARY } from '../../reports/cache/reply.js';
-import type { Gateway } from '../../reports/gateway.js';
 import type { Pin } from '../../reports/history/pin-index.js';
 import { formatPinned } from '../../reports/history/pinned-rows.js';
 import { mayBeSeen, ownerOf, PIN_LIMITS, type PinnedRows } from '../../reports/history/pins.js';
@@ -10,6 +10,7 @@ import { parseQueryText, writeQueryText } from '../../reports/query/given-parame
 import { negotiateFormat } from '../../reports/query/output-options.js';
 import { digest } from '../../reports/query/platform-call.js';
 import type { ReportReply } from '../../reports/report-call.js';
+import type { Reports } from '../../reports/reports.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { CONTENT_TYPES } from '../../reports/rows/assemble.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
@@ -20,7 +21,7 @@ import { sendReply, serveTeam } from './serve.js';
 
 export const PINS_PATH = '/gateway/v1/pins';
 
-export function registerPins(app: FastifyInstance, g: Gateway): void {
+export function registerPins(app: FastifyInstance, g: Reports): void {
   serveTeam(app, listPins, async (call, _request, reply) => sendReply(reply, await list(g, call)));
   serveTeam(app, getPin, async (call, request, reply) =>
     sendReply(reply, await showPin(g, call, idIn(request))),
@@ -36,7 +37,7 @@ const DEFAULT_LIMIT = 100;
 const MOMENTS = ['_asOf', '_vintage'];
 
 /** @throws GatewayError 403; `not_found` */
-export async function findPin(g: Gateway, caller: Caller, id: string): Promise<PinnedRows> {
+export async function findPin(g: Reports, caller: Caller, id: string): Promise<PinnedRows> {
   const found = await g.pins.read(ownerOf(caller, g.lives), id);
   if (found === null) throw noPin(id);
   checkAccess(g, caller, found.pin);
@@ -47,7 +48,7 @@ export async function findPin(g: Gateway, caller: Caller, id: string): Promise<P
  * Checked on each read, as for the report: an advertiser revoked from a team is revoked from its pins.
  * @throws GatewayError 403
  */
-function checkAccess({ parse }: Gateway, caller: Caller, pin: Pin): void {
+function checkAccess({ parse }: Reports, caller: Caller, pin: Pin): void {
   if (caller.team.advertisers === '*') return;
   // The pinned moment has no influence on access, and may no longer be valid.
   const query = writeQueryText(parseQueryText(pin.query).filter(({ name }) => !MOMENTS.includes(name)));
@@ -58,7 +59,7 @@ function checkAccess({ parse }: Gateway, caller: Caller, pin: Pin): void {
   });
 }
 
-async function list({ admit, pins, lives }: Gateway, call: AskCall): Promise<ReportReply> {
+async function list({ admit, pins, lives }: Reports, call: AskCall): Promise<ReportReply> {
   const caller = await admit(call);
   const given = readParameters(call.query, ['limit', 'after']);
   const limit = limitOf(given.get('limit'));
@@ -79,7 +80,7 @@ async function list({ admit, pins, lives }: Gateway, call: AskCall): Promise<Rep
   return { status: 200, headers: { 'content-type': CONTENT_TYPES.json }, body: [body] };
 }
 
-async function showPin(g: Gateway, call: AskCall, id: string): Promise<ReportReply> {
+async function showPin(g: Reports, call: AskCall, id: string): Promise<ReportReply> {
   const caller = await g.admit(call);
   const given = readParameters(call.query, ['_format', '_bom']);
   const format = formatOf(given.get('_format'), call.accept, caller);
@@ -99,7 +100,7 @@ async function showPin(g: Gateway, call: AskCall, id: string): Promise<ReportRep
   return { status: 200, headers: { ...headers, 'content-type': CONTENT_TYPES[format] }, body };
 }
 
-async function removePin({ admit, pins, lives }: Gateway, call: AskCall, id: string): Promise<ReportReply> {
+async function removePin({ admit, pins, lives }: Reports, call: AskCall, id: string): Promise<ReportReply> {
   const caller = await admit(call, 'report:pin');
   readParameters(call.query, []);
   if (!(await pins.remove(ownerOf(caller, lives), id))) throw noPin(id);

@@ -1,11 +1,12 @@
 /** Preview of a purge, from known reports only: a purge does not search the cache, so it cannot count all entries. */
+
 import { subjectOf } from '../../reports/cache/look-up.js';
 import { planCalls } from '../../reports/cache/plan.js';
 import { isInScope, type PurgeScope } from '../../reports/cache/purges.js';
-import type { Gateway } from '../../reports/gateway.js';
 import type { Scope } from '../../reports/learn/scope.js';
 import { dayNumber } from '../../reports/query/days.js';
 import { dayRefs, wholeRef } from '../../reports/question.js';
+import type { Reports } from '../../reports/reports.js';
 import type { Entry } from '../../reports/rows/entry.js';
 import { type NamedReport, parseNamed, showScope, unlessAway } from './ask.js';
 
@@ -14,7 +15,7 @@ import { type NamedReport, parseNamed, showScope, unlessAway } from './ask.js';
  * again. `calls`: platform calls that fetch each of them once. `report`: what is cached of the named report; null without one
  * @throws GatewayError 400 `invalid_query`; `not_ready`
  */
-export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedReport | null) {
+export async function previewPurge(g: Reports, scope: PurgeScope, named: NamedReport | null) {
   const { advertiserId, endpoint, from, to } = scope;
   const isHit = (one: Scope) =>
     (advertiserId === undefined || one.account === null || one.account === advertiserId) &&
@@ -32,14 +33,14 @@ export async function previewPurge(g: Gateway, scope: PurgeScope, named: NamedRe
 
 const numberOf = (day: string) => dayNumber(day) as number;
 
-async function previewReport({ parse, lookUp, policy }: Gateway, scope: PurgeScope, named: NamedReport) {
+async function previewReport({ parse, cached, policy }: Reports, scope: PurgeScope, named: NamedReport) {
   const { question } = parseNamed(parse, named, 'json');
   const { report, series } = question;
   const isByDate = report.split.includes('date') && report.from !== null && report.to !== null;
   const days = isByDate ? dayRefs(question) : [];
   const wholes = (['rows', 'bytes'] as const).map((form) => wholeRef({ ...question, form }));
   const refs = [...days, ...wholes];
-  const { found } = await lookUp.read(report, refs);
+  const found = await cached(report, refs);
   const hit = refs.flatMap((ref) => {
     const entry = found.get(ref.id);
     if (entry === undefined) return [];

@@ -1,11 +1,12 @@
 /** Recorded revisions of each day of a report: `GET /gateway/v1/revisions`. */
-import type { Gateway } from '../../reports/gateway.js';
+
 import type { ListedRevision } from '../../reports/history/diff-days.js';
+import type { Reports } from '../../reports/reports.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import { refuseForeignAccounts } from '../../teams/policy/authorize.js';
 import { type AskCall, ask, daysAskedAbout } from './ask.js';
 
-export async function showRevisions(g: Gateway, call: AskCall): Promise<object> {
+export async function showRevisions(g: Reports, call: AskCall): Promise<object> {
   const asked = await ask(g, call);
   const dates = daysAskedAbout(asked);
   const { report, series } = asked.question;

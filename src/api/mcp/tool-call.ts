@@ -1,8 +1,8 @@
 /** The inputs of a tool. */
 
 import type { WorkerPool } from '../../reports/cache/threads/worker-pool.js';
-import type { Gateway } from '../../reports/gateway.js';
 import type { ReportHandler } from '../../reports/report-call.js';
+import type { Reports } from '../../reports/reports.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import type { AskCall } from '../data/ask.js';
 import type { Me } from '../data/me.js';
@@ -20,7 +20,7 @@ export interface ToolCall {
 /** The same calls as HTTP; each authenticates and authorizes again. */
 export interface ToolParts {
   readonly report: ReportHandler;
-  readonly reports: Gateway;
+  readonly reports: Reports;
   readonly showMe: (caller: Caller) => Promise<Me>;
   /** Large answers on another thread. */
   readonly table: WorkerPool['table'];

@@ -133,7 +133,7 @@ export function decideFor(g: Gateway, run: Run, minFreshness = run.minFreshness)
   return decide({
     ...{ question, mode, entries, before, directives, arrivedAtMs, generation, minFreshness },
     ...{ policy: g.policy, purges: g.purges },
-    comparisonDue: mayCompare && g.checks.callIsDue(question),
+    comparisonDue: mayCompare && g.watch.checks.callIsDue(question),
   });
 }
 

@@ -22,6 +22,7 @@ import { CAPPED, fetchUncapped } from './fetch-uncapped.js';
 import { type Fetch, type Fetched, type FetchResult, LOOK_AGAIN } from './fetched.js';
 import { REMEMBERED, readAnswer } from './read-answer.js';
 import { coverRefusal, recoverLostDays } from './settle-lost.js';
+import { isShareSpent } from './shared-attempts.js';
 
 /**
  * @returns `kept`: the pending write to the store
@@ -181,12 +182,6 @@ function noteUnsplittable(g: Gateway, { report, mode }: Fetch, fetched: Fetched)
   const { state } = g.learner.status(report);
   if (state === 'proven' && reason !== CAPPED && fetched.doubt === null && fetched.flaws.length === 0)
     g.background(g.learner.couldNotSplit(report, reason));
-}
-
-/** Whether the team's share is spent, by the error or a cause of it. */
-export function isShareSpent(error: unknown): error is GatewayError {
-  if (!(error instanceof GatewayError)) return false;
-  return error.code === 'upstream_budget_exhausted' || isShareSpent(error.cause);
 }
 
 function partRefused(cause: GatewayError): GatewayError {

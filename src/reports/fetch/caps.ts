@@ -8,7 +8,7 @@ import { createLastUsed } from '../../lib/last-used.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import type { Gateway } from '../gateway.js';
+import type { Base } from '../base.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
@@ -43,7 +43,7 @@ interface AnswerCount {
   readonly perDay: number | null;
 }
 
-export function createCaps(known: KnownCaps, { now }: Pick<Gateway, 'now'>) {
+export function createCaps(known: KnownCaps, { now }: Pick<Base, 'now'>) {
   const series = createLastUsed<Counts>(SERIES);
   const kinds = createLastUsed<Honest>(SERIES);
 
@@ -150,7 +150,7 @@ const CapList = recordForm(
 type KnownCap = RecordOf<typeof CapList>[number];
 
 /** Proven row caps: a registry record for each kind. */
-function createCapRecords(registry: Registry, { now, logger }: Pick<Gateway, 'now' | 'logger'>) {
+function createCapRecords(registry: Registry, { now, logger }: Pick<Base, 'now' | 'logger'>) {
   /** Caps that the registry did not accept. */
   const own = new Map<string, readonly KnownCap[]>();
   const book = createRecordBook<readonly KnownCap[]>(registry, {
@@ -192,7 +192,7 @@ export type KnownCaps = ReturnType<typeof createKnownCaps>;
 export function createKnownCaps(
   registry: Registry,
   kindOf: (report: Report) => string,
-  options: Pick<Gateway, 'now' | 'logger' | 'background'> & Pick<ReportPolicy, 'endpoints'>,
+  options: Pick<Base, 'now' | 'logger' | 'background'> & Pick<ReportPolicy, 'endpoints'>,
 ) {
   const { endpoints, now, logger, background } = options;
   const records = createCapRecords(registry, options);

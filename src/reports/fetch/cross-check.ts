@@ -10,141 +10,35 @@
  * Not watched: reports with configured divisibility, and ranges without a final day.
  */
 import { GatewayError } from '../../errors.js';
-import { createLastUsed } from '../../lib/last-used.js';
 import type { Outcome } from '../../outcome.js';
 import { whenAway } from '../../store/port.js';
+import { daysFound } from '../cache/look-up.js';
 import type { Gateway } from '../gateway.js';
 import { type Days, daysByDate } from '../learn/compare-days.js';
-import { type ComparedShapes, comparedName, shapesOf } from '../learn/compared.js';
-import type { Comparison, ComparisonResult, Learner } from '../learn/learn.js';
+import { shapesOf } from '../learn/compared.js';
+import type { Comparison, ComparisonResult } from '../learn/learn.js';
 import type { Report } from '../query/canonicalize.js';
-import { dayAt, dayNumber } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
-import type { RequestContext } from '../question.js';
+import { dayRefs, type RequestContext } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { isFinal, isFinalDay } from '../rows/freshness.js';
+import { isFinal } from '../rows/freshness.js';
 import { fetchToLearn } from './call-platform.js';
 
-/** LRU limit of series per process. */
-const SERIES = 10_000;
-/** Joins of each series that are compared before once a day suffices. */
-const FIRST_JOINS = 2;
 const DAY_MS = 86_400_000;
-const WEEK_DAYS = 7;
 /** Pause after a failed comparison. */
 const RETRY_MS = 300_000;
 
-/** What this process has compared of a series. */
-interface Checked {
-  readonly generation: string;
-  first: number;
-  day: number;
-  notBefore: number;
-  count: number;
-  /** The longest range of the week, in days. */
-  longest: number;
-}
-
-interface ScheduleOptions extends Pick<Gateway, 'policy' | 'now'> {
-  readonly learner: Pick<Learner, 'status'>;
-  readonly compared: Pick<ComparedShapes, 'agree'>;
-}
-
-/** @param every compares one join in so many; 0: no comparison at all */
-export function createCheckSchedule(every: number, { learner, policy, now, compared }: ScheduleOptions) {
-  const seen = createLastUsed<Checked>(SERIES);
-  /** When a shape of an account may be compared again that could not be, epoch milliseconds. */
-  const pauses = createLastUsed<number>(SERIES);
-  const dayNow = () => Math.floor(now() / DAY_MS);
-
-  /** @returns null if the series is not watched */
-  function stateOf({ report, series }: ReportSeries): Checked | null {
-    const { pinned, state, generation } = learner.status(report);
-    if (every === 0 || pinned || state !== 'proven' || !hasFinalDay(report)) return null;
-    const before = seen.get(series);
-    if (before?.generation === generation) return before;
-    const fresh: Checked = { generation, first: 0, day: -1, notBefore: 0, count: 0, longest: 0 };
-    seen.set(series, fresh);
-    return fresh;
-  }
-
-  /** Only final days can be compared. */
-  function hasFinalDay(report: Report): boolean {
-    const { restatementDays } = policy.rulesFor(report);
-    return isFinalDay(dayNumber(report.from as string) as number, todayOf(report), restatementDays);
-  }
-
-  const todayOf = ({ account }: Report) => dayAt(now(), policy.timezoneOf(account));
-
-  function shapesOfRange(report: Report): readonly string[] {
-    const { restatementDays } = policy.rulesFor(report);
-    return shapesOf(report.from as string, report.to as string, todayOf(report) - restatementDays);
-  }
-
-  function nameOf(report: Report): string {
-    const { id, generation } = learner.status(report);
-    return comparedName(id, generation, report.account);
-  }
-
-  return {
-    stateOf,
-    nameOf,
-    pauses,
-    /** By series and range: comparisons that callers of this process wait for. */
-    underWay: new Map<string, Promise<boolean>>(),
-    /** Whether the next call of a series should fetch its whole range, for comparison. */
-    callIsDue(what: ReportSeries): boolean {
-      const state = stateOf(what);
-      if (state === null || now() < state.notBefore) return false;
-      if (state.first < FIRST_JOINS || state.day !== dayNow() || lengthOf(what.report) > state.longest)
-        return true;
-      return !compared.agree(nameOf(what.report), shapesOfRange(what.report));
-    },
-    note(state: Checked, report: Report): void {
-      const isNewWeek = Math.floor(state.day / WEEK_DAYS) !== Math.floor(dayNow() / WEEK_DAYS);
-      state.longest = Math.max(isNewWeek ? 0 : state.longest, lengthOf(report));
-      state.day = dayNow();
-      state.first += 1;
-    },
-    /** Whether this join is one in {@link every}. */
-    isSample(state: Checked): boolean {
-      state.count = (state.count + 1) % every;
-      return state.count === 0;
-    },
-    /** Of the range, and of the answers that its final days with rows are from. */
-    shapesIn({ report }: ReportSeries, days: readonly Entry<RowsHeader>[]): readonly string[] {
-      const rules = policy.rulesFor(report);
-      const shapes = new Set(shapesOfRange(report));
-      let last = '';
-      for (const { header } of days) {
-        const { splitFrom, fetchedOn, rowCount } = header;
-        const name = `${splitFrom?.from}/${splitFrom?.to} ${fetchedOn}`;
-        if (splitFrom === null || rowCount === 0 || name === last || !isFinal(header, rules)) continue;
-        last = name;
-        for (const shape of shapesOf(splitFrom.from, splitFrom.to, fetchedOn - rules.restatementDays))
-          shapes.add(shape);
-      }
-      return [...shapes];
-    },
-  };
-}
-
-/** In days; both ends are set. */
-function lengthOf({ from, to }: Report): number {
-  return (dayNumber(to as string) as number) - (dayNumber(from as string) as number) + 1;
-}
-
 /** The whole range was fetched by a call that was needed anyway. */
 export function noteCompared(g: Gateway, what: ReportSeries): void {
-  const state = g.checks.stateOf(what);
+  const state = g.watch.checks.stateOf(what);
   if (state === null) return;
   g.count('audits', {});
-  g.checks.note(state, what.report);
+  g.watch.checks.note(state, what.report);
 }
 
 /** The call for a due comparison had no comparable answer: pauses them. */
 export function checkCouldNotRun(g: Gateway, what: ReportSeries): void {
-  const state = g.checks.stateOf(what);
+  const state = g.watch.checks.stateOf(what);
   if (state === null) return;
   state.notBefore = g.now() + RETRY_MS;
   g.evidence.failed(what);
@@ -172,7 +66,7 @@ export async function noteAgreed(
 const LEAST_AGREED = 3;
 
 async function addShapes(g: Gateway, report: Report, shapes: readonly string[]): Promise<void> {
-  await g.compared.add(g.checks.nameOf(report), shapes).catch(whenAway(() => {}));
+  await g.watch.compared.add(g.watch.checks.nameOf(report), shapes).catch(whenAway(() => {}));
 }
 
 /** Call for every joined answer: compares one in so many behind it. */
@@ -181,14 +75,15 @@ export async function checkJoin(
   what: ReportSeries,
   parts: readonly Entry<RowsHeader>[],
 ): Promise<void> {
-  g.weekly.used(g, what);
-  const state = g.checks.stateOf(what);
-  if (state !== null && g.checks.isSample(state)) await check(g, what, daysByDate(parts));
+  g.watch.weekly.used(what);
+  const state = g.watch.checks.stateOf(what);
+  if (state !== null && g.watch.checks.isSample(state)) await check(g, what, daysByDate(parts));
 }
 
-/** For an answer from memory. Costs one map lookup. */
-export function usedFromMemory(g: Gateway, what: ReportSeries): void {
-  g.weekly.used(g, what);
+/** Compares a range with the platform's whole answer, from what is cached of it. */
+export async function checkRange(g: Gateway, what: ReportSeries): Promise<void> {
+  const refs = dayRefs(what);
+  await check(g, what, daysFound(refs, (await g.lookUp.read(what.report, refs)).found));
 }
 
 /** Compares a range with the platform's whole answer. @returns null: it has none that can be compared */
@@ -232,15 +127,15 @@ export async function mayServe(
   context: RequestContext,
 ): Promise<boolean> {
   // 0: a join. What stands in for an answer that the platform failed to give is not compared: it fails.
-  if (checkFromMs !== 0 || outcome === 'stale-if-error' || g.checks.stateOf(what) === null) return true;
+  if (checkFromMs !== 0 || outcome === 'stale-if-error' || g.watch.checks.stateOf(what) === null) return true;
   const days = parts as readonly Entry<RowsHeader>[];
-  const [name, shapes] = [g.checks.nameOf(what.report), g.checks.shapesIn(what, days)];
-  if (g.compared.agree(name, shapes)) return true;
+  const [name, shapes] = [g.watch.checks.nameOf(what.report), g.watch.checks.shapesIn(what, days)];
+  if (g.watch.compared.agree(name, shapes)) return true;
   const pause = `${name} ${shapes.join(' ')}`;
-  if (g.now() < (g.checks.pauses.get(pause) ?? 0)) return true;
-  if (await g.compared.look(name, shapes).catch(whenAway(() => false))) return true;
+  if (g.now() < (g.watch.checks.pauses.get(pause) ?? 0)) return true;
+  if (await g.watch.compared.look(name, shapes).catch(whenAway(() => false))) return true;
   if (context.directives.onlyIfCached) throw new GatewayError('not_cached');
-  const { underWay } = g.checks;
+  const { underWay } = g.watch.checks;
   const range = `${what.series} ${what.report.from} ${what.report.to}`;
   const comparing =
     underWay.get(range) ??
@@ -263,7 +158,7 @@ async function compareFirst(
   },
   team: string,
 ): Promise<boolean> {
-  const rest = (ms: number) => void g.checks.pauses.set(pause, g.now() + ms);
+  const rest = (ms: number) => void g.watch.checks.pauses.set(pause, g.now() + ms);
   try {
     const compared = await check(g, what, daysByDate(days), team);
     if (compared !== null && compared.verdict !== 'same') return false;

@@ -9,7 +9,7 @@ import type { TierWrite } from '../cache/tier.js';
 import type { Gateway } from '../gateway.js';
 import type { Comparison } from '../learn/learn.js';
 import { bytesKey, type EntryKey, rowsKey } from '../query/platform-call.js';
-import { dayRef, type Patience } from '../question.js';
+import { dayRef } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
 import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
@@ -174,43 +174,6 @@ function entryOf(rules: FreshnessRules, key: EntryKey, entry: Entry): TierWrite 
 
 /** Milliseconds: a version in the store has six bytes. */
 const versionOf = ({ header }: Entry): number => Math.floor(header.order / 1000);
-
-/** Limit of pending bytes; beyond it answers wait for their write. */
-const MAX_BEHIND_BYTES = 33_554_432;
-
-interface WriteUnderWay {
-  readonly bytes: number;
-  /** Not before it. */
-  readonly begin: Promise<unknown>;
-  /** Whether all of it was stored. Never rejects. */
-  readonly written: Promise<boolean>;
-}
-
-/** Writes after the answer. After a failed write, answers wait for their own write until one succeeds. */
-export function createWriteBehind(background: Gateway['background']) {
-  let behindBytes = 0;
-  let isTaking = true;
-  return async (
-    { bytes, begin, written }: WriteUnderWay,
-    patience: Patience,
-  ): Promise<{ stored: boolean; kept: Promise<unknown> }> => {
-    behindBytes += bytes;
-    const kept = written.then((isStored) => {
-      behindBytes -= bytes;
-      isTaking = isStored;
-      return isStored;
-    });
-    background(kept);
-    if (patience.isSpent) return { stored: false, kept };
-    if (isTaking && behindBytes <= MAX_BEHIND_BYTES) return { stored: true, kept };
-    await begin;
-    // Meanwhile the store was found to be unavailable.
-    if (patience.isSpent) return { stored: false, kept };
-    const stored = await kept;
-    patience.isSpent = !stored;
-    return { stored, kept };
-  };
-}
 
 function isUnsplit({ mode }: Fetch, fetched: Fetched): fetched is FetchedAnswer {
   return mode === 'days' && fetched.kind === 'answer' && fetched.days === null;

@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import type { Documents } from '../../store/port.js';
 import { createSharedTallies } from '../../store/shared-tallies.js';
-import type { Gateway } from '../gateway.js';
+import type { Base } from '../base.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Period } from '../query/period.js';
 import { buildPlatformCall, digest } from '../query/platform-call.js';
@@ -45,7 +45,7 @@ type Seen = ReadonlyMap<string, SeenOf>;
 
 export function createKnownShapes(
   documents: Documents,
-  { policy, now, background, logger }: Pick<Gateway, 'policy' | 'now' | 'background' | 'logger'>,
+  { policy, now, background, logger }: Pick<Base, 'policy' | 'now' | 'background' | 'logger'>,
 ) {
   const places = new Map<string, readonly string[]>();
   /** Refused answers in a row, by endpoint. */

@@ -1,6 +1,6 @@
 /** Reports to verify a token with: GETs of one final day, with some rows and not too many; else guesses. */
 
-import type { Gateway } from '../gateway.js';
+import type { Gateway, ReferenceReport } from '../gateway.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, isoDay } from '../query/days.js';
 import { buildPlatformCall } from '../query/platform-call.js';
@@ -9,14 +9,6 @@ import { digestBytes } from '../rows/digest.js';
 import { type FreshnessRules, isFinal } from '../rows/freshness.js';
 import type { Fetched, FetchedAnswer } from './fetched.js';
 import { rowsRuleOf } from './read-answer.js';
-
-/** A report of one final day. */
-export interface ReferenceReport extends Pick<Report, 'endpoint' | 'split'> {
-  readonly account: string;
-  readonly target: string;
-  readonly day: string;
-  readonly rows: number;
-}
 
 const MAX_ROWS = 1000;
 

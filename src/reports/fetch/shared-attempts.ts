@@ -2,7 +2,6 @@
 import { GatewayError } from '../../errors.js';
 import { within } from '../../platform/deadline.js';
 import type { CallFailed } from '../../platform/failure.js';
-import { isShareSpent } from './call-platform.js';
 
 interface AttemptInput<T> {
   /** Identity of the request and the team that is charged. */
@@ -67,4 +66,10 @@ export function createSharedAttempts<T>(maxWaiting: number) {
       return waiting;
     },
   };
+}
+
+/** Whether the team's share is spent, by the error or a cause of it. */
+export function isShareSpent(error: unknown): error is GatewayError {
+  if (!(error instanceof GatewayError)) return false;
+  return error.code === 'upstream_budget_exhausted' || isShareSpent(error.cause);
 }

@@ -6,7 +6,6 @@
 import type { Logger } from 'pino';
 import { createLastUsed } from '../../lib/last-used.js';
 import type { Leases } from '../../store/port.js';
-import type { Gateway } from '../gateway.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
 import type { ReportSeries } from '../query/platform-call.js';
@@ -27,7 +26,8 @@ export interface ProverOptions {
   readonly leases: Leases;
   /** Identity of this process as a lease holder. */
   readonly self: string;
-  readonly recentCalls: Gateway['recentCalls'];
+  /** Platform calls of this process in the last day. */
+  readonly recentCalls: { count(): number };
   readonly logger: Logger;
 }
 

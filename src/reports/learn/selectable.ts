@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import type { Gateway } from '../gateway.js';
+import type { Base } from '../base.js';
 import type { Report } from '../query/canonicalize.js';
 import { divisibilityId } from './state.js';
 
@@ -33,7 +33,7 @@ const UNKNOWN: Known = { agreements: [], checkedAt: null, refutedUntil: null };
 
 export type SelectableState = 'learning' | 'proven' | 'due' | 'refuted';
 
-export function createSelectable(registry: Registry, { policy, now }: Pick<Gateway, 'policy' | 'now'>) {
+export function createSelectable(registry: Registry, { policy, now }: Pick<Base, 'policy' | 'now'>) {
   const book = createRecordBook<Known>(registry, { prefix: 'selectable/', max: MAX_KINDS, read: Known.read });
   const idOf = (report: Report) => divisibilityId(report, policy.accountFields);
   const change = (report: Report, step: (before: Known) => Known) =>
