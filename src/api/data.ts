@@ -117,7 +117,9 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
       bearer: { type: 'http', scheme: 'bearer', description: 'Your team key.' },
       apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'Your team key.' },
       session: {
-        ...{ type: 'apiKey', in: 'cookie', name: 'dgw_explorer' },
+        type: 'apiKey',
+        in: 'cookie',
+        name: 'dgw_explorer',
         description: "The explorer's session; for GET and HEAD, and for all calls below /gateway/v1/.",
       },
     },

@@ -34,7 +34,10 @@ export const addRegistryCommands = group(
     description: 'Restore an export into a gateway with the same master key and without teams and keys.',
     examples: ['registry import backup.json', 'registry import backup.json --replace --yes'],
     flags: {
-      ...{ format: null, schema: null, exportedAt: null, records: null },
+      format: null,
+      schema: null,
+      exportedAt: null,
+      records: null,
       replace: { about: 'replace existing teams, keys and tokens' },
     },
     own: (added) =>

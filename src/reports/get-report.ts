@@ -259,7 +259,11 @@ async function fetchLocked(
     const held = lock;
     const { result, kept } = await fetchDays(g, slot, {
       ...question,
-      ...{ mode: decision.mode, range, team, known: decision.known, patience },
+      mode: decision.mode,
+      range,
+      team,
+      known: decision.known,
+      patience,
       order: lock.claimed?.order ?? g.days.nextOrder(),
       handOver: held.handOver,
       learns: true,

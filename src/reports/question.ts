@@ -40,8 +40,12 @@ export interface RequestContext {
 /** Context of the gateway's own work. @param id for the log */
 export function backgroundContext(id: string, nowMs: number): RequestContext {
   return {
-    ...{ id, team: GATEWAY_TEAM, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
-    ...{ trace: new Trace(), patience: newPatience() },
+    id,
+    team: GATEWAY_TEAM,
+    directives: NO_DIRECTIVES,
+    arrivedAtMs: nowMs,
+    trace: new Trace(),
+    patience: newPatience(),
   };
 }
 

@@ -28,8 +28,14 @@ export interface ReportAnswer {
 /** An answer without a platform call or a check. Not kept in memory: its data may be erased without a new generation. */
 export function answerWithoutCall(days: readonly Entry<RowsHeader>[], degraded = false): ReportAnswer {
   return {
-    ...{ parts: days, outcome: 'hit', days: { fetched: 0, total: days.length }, degraded },
-    ...{ stored: false, storable: true, checkFromMs: null, madeOf: null },
+    parts: days,
+    outcome: 'hit',
+    days: { fetched: 0, total: days.length },
+    degraded,
+    stored: false,
+    storable: true,
+    checkFromMs: null,
+    madeOf: null,
   };
 }
 

@@ -68,12 +68,18 @@ const MAX_WAITING = 10_000;
 function composeStored({ store, clock, logger, purges, count }: ReportingOptions) {
   const workerPool = createWorkerPool();
   const days = createDays({
-    ...{ store: store.days, encode: workerPool.encodePart, now: clock.now, logger },
+    store: store.days,
+    encode: workerPool.encodePart,
+    now: clock.now,
+    logger,
     ...(store.kind === 'redis' && { onClock: clock.follow }),
     onDamaged: () => count('store_faults', { kind: 'damaged' }),
   });
   const tier = createCacheTier({
-    ...{ store: store.cache, encode: workerPool.encode, logger, count },
+    store: store.cache,
+    encode: workerPool.encode,
+    logger,
+    count,
     versionClockMs: () => days.clockUs() / 1000,
   });
   const lookUp = createLookUp({ tier, days, purges, now: clock.now, count, logger });
@@ -94,7 +100,8 @@ function composeParser(
       ? createSeenUndeclared({ documents: store.documents, now: rules.now, logger })
       : null;
   const parse = createQueryParser({
-    ...{ ...rules, compressMinBytes: config.cache.compressMinBytes },
+    ...rules,
+    compressMinBytes: config.cache.compressMinBytes,
     ...(observed !== null && { onUndeclared: observed.note }),
   });
   return { parse, observed };
@@ -111,11 +118,15 @@ function composeLearned(options: ReportingOptions, days: Days, background: Gatew
   const { accountFields, endpoints } = options.policy;
   const { now } = clock;
   const evidence = new DayEvidence({
-    ...{ ...options, days, background, metrics: evidenceMetrics(count) },
+    ...options,
+    days,
+    background,
+    metrics: evidenceMetrics(count),
     isSplit: (report) => learner.status(report).state === 'proven',
   });
   const retention = createRetention({
-    ...{ documents: store.documents, logger },
+    documents: store.documents,
+    logger,
     declaredDays: config.platform.retentionDays ?? null,
     endpoints: () => endpoints.keys(),
   });
@@ -131,7 +142,10 @@ function composeLearned(options: ReportingOptions, days: Days, background: Gatew
   }
   const policy = { ...options.policy, rulesFor };
   const learner = createLearner({
-    ...{ kinds: createKinds(registry), policy, now, logger },
+    kinds: createKinds(registry),
+    policy,
+    now,
+    logger,
     onEvent: (event) => count('divisibility_events', { event }),
     onDependent: (what, dates) => evidence.dependent(what, dates),
   });
@@ -151,7 +165,10 @@ export function composeGateway(options: ReportingOptions) {
   );
   const accepted = createAcceptedEmpty(registry, purges);
   const history = createHistory({
-    ...{ ...options, days, accepted, background: background.add },
+    ...options,
+    days,
+    accepted,
+    background: background.add,
     rulesOf: policy.rulesFor,
     countRulesOf: (report) => evidence.countRulesOf(report),
   });

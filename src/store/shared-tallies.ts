@@ -87,7 +87,10 @@ export function createSharedTallies<Key, Tally extends object>(options: SharedTa
     const all = isKnown
       ? before
       : await mergeDocument<Tally>(documents, {
-          ...{ key: id, ttlMs: options.ttlMs, decode, encode },
+          key: id,
+          ttlMs: options.ttlMs,
+          decode,
+          encode,
           add: (others) => keep(merge(others ?? before ?? none, tally)),
         });
     if (all !== null) await onWritten?.(key, all);

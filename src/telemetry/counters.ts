@@ -119,7 +119,10 @@ function registerCounter(registry: Registry, name: string, [labels, help]: Count
   if (first === '') sampleOf({});
   else for (const value of labels[first] ?? []) sampleOf({ [first]: value });
   register(registry, {
-    ...{ name: `dsp_gateway_${name}_total`, help, type: 'counter', labelNames },
+    name: `dsp_gateway_${name}_total`,
+    help,
+    type: 'counter',
+    labelNames,
     values: () => [...samples.values()],
   });
   return (of: Readonly<Record<string, string>>, by: number): void => {

@@ -52,7 +52,10 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
     const { l1, budget } = gateway;
     const { calls, failed } = gateway.recentCalls.lastMinutes();
     return {
-      ...{ id, host, pid: process.pid, version: VERSION },
+      id,
+      host,
+      pid: process.pid,
+      version: VERSION,
       ...eachPart((part) => readPart(part, gateway)),
       l1Bytes: l1.bytes,
       l1Entries: l1.entries,

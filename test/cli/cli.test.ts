@@ -272,7 +272,9 @@ describe('the history', () => {
       'erased: advertiser 7, 0 days of reports\n',
     );
     expect((await done('history erase --advertiser 7 --yes --json')).json()).toEqual({
-      ...{ erased: 'advertiser 7', days: 0, complete: true },
+      erased: 'advertiser 7',
+      days: 0,
+      complete: true,
     });
     expect(await cli('history erase --yes')).toMatchObject({ code: 64 });
   });
@@ -284,7 +286,8 @@ describe('the history', () => {
     expect((await done(`${command} --yes`)).stdout).toBe(`accepted as empty: ${told}`);
     expect((await done(`${command} --endpoint creatives/get --dry-run --json`)).json()).toEqual({
       accepted: 'advertiser 7, endpoint creatives/get, days before 2026-01-01',
-      ...{ days: 0, dryRun: true },
+      days: 0,
+      dryRun: true,
     });
     const wrong = await cli('history accept-empty --advertiser 7 --before yesterday --yes');
     expect(wrong.code).toBe(65);
@@ -443,7 +446,8 @@ describe('the admin token', () => {
   it('is found in the file that the gateway made, or that is named', async () => {
     await inFile('admin.token', `${gateway.adminToken}\n`);
     const beside = await runCli(['status', '--json'], {
-      ...{ ADMIN_PORT: new URL(gateway.admin).port, GATEWAY_DATA_DIR: folder },
+      ADMIN_PORT: new URL(gateway.admin).port,
+      GATEWAY_DATA_DIR: folder,
     });
     expect(beside).toMatchObject({ code: 0, stderr: '' });
     const path = await inFile('admin', `${gateway.adminToken}\n`);

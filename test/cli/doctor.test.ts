@@ -58,7 +58,8 @@ it('names differing versions of processes, also of one that reports none', async
   health.hear(() => [{ ...health.own(), id: 'other', version: '' }]);
   expect(checksOf(await cli('doctor --json'))).toContainEqual(
     expect.objectContaining({
-      ...{ name: 'versions', level: 'warning' },
+      name: 'versions',
+      level: 'warning',
       says: `2 processes of different versions: ${health.own().version}, an older one`,
     }),
   );

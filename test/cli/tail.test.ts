@@ -6,7 +6,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { runCli } from './run-cli.js';
 
 const LINE = {
-  ...{ at: '2026-11-21T12:00:00.123Z', team: 'growth', key: 'k1', method: 'GET', path: '/api/v1/x\u001b[2J' },
+  at: '2026-11-21T12:00:00.123Z',
+  team: 'growth',
+  key: 'k1',
+  method: 'GET',
+  path: '/api/v1/x\u001b[2J',
   ...{ status: 502, outcome: 'error', platformCalls: 2, ms: 12.5, rows: 0, bytes: 99, requestId: 'r1' },
 };
 

@@ -98,7 +98,9 @@ describe('what it runs', () => {
 
   const run = (command: readonly string[], env: Record<string, string>): Process =>
     launch('sh', ['-c', 'cd "$0" && exec "$@"', app, ...command], {
-      ...{ NODE_ENV: 'production', GATEWAY_DATA_DIR: data, PLATFORM_BASE_URL: 'http://127.0.0.1:9' },
+      NODE_ENV: 'production',
+      GATEWAY_DATA_DIR: data,
+      PLATFORM_BASE_URL: 'http://127.0.0.1:9',
       ...env,
     });
   const listed = async () => (await readdir(app, { recursive: true })).sort();

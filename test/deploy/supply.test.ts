@@ -37,7 +37,8 @@ beforeAll(async () => {
   shipped = Object.entries(packages)
     .filter(([place, { dev }]) => place !== '' && (dev !== true || IN_PAGES.includes(place.slice(13))))
     .map(([place, { name = place.slice(place.lastIndexOf('node_modules/') + 13), version, license }]) => ({
-      ...{ id: idOf({ name, version }), license },
+      id: idOf({ name, version }),
+      license,
     }));
 });
 

@@ -56,7 +56,8 @@ async function scene(config: object) {
   });
   const second = await startGatewayAt(platform, {
     config: { ...config, platform: { retry: { attempts: 0 } } },
-    ...{ sharedStore: first.store, clock: first.clock },
+    sharedStore: first.store,
+    clock: first.clock,
   });
   const key = await first.addTeam();
   const all = [first, second];

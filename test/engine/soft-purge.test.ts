@@ -24,7 +24,11 @@ async function two(divisible: 'always' | 'never' = 'always', maxConcurrent = 8) 
   const [here, there] = replicas.all as [TestGateway, TestGateway];
   const key = replicas.key;
   return {
-    ...{ platform, here, there, key, clock: replicas.clock },
+    platform,
+    here,
+    there,
+    key,
+    clock: replicas.clock,
     settled: replicas.settled,
     async purge(scope: object, soft = true) {
       replicas.clock.advance(SECOND);
@@ -208,7 +212,9 @@ describe('a soft purge', () => {
       query: MONTH,
     };
     expect(await here.manage('POST', '/cache/purge', scope)).toMatchObject({
-      ...{ soft: true, dryRun: true, purged: `endpoint campaigns/get, days ${day(28)} to ${day(13)}` },
+      soft: true,
+      dryRun: true,
+      purged: `endpoint campaigns/get, days ${day(28)} to ${day(13)}`,
       preview: { days: 16, report: { entries: 16, calls: 1 } },
     });
     expect(platform.calls).toHaveLength(1);

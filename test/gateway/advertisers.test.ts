@@ -74,7 +74,8 @@ it.each(['limit=0', 'limit=10001', 'limit=x', `search=${'x'.repeat(201)}`, 'sear
   async (query) => {
     const { gateway, key } = await scene();
     const { statusCode } = await gateway.admin.inject({
-      ...{ method: 'GET', url: `/admin/v1/advertisers?${query}` },
+      method: 'GET',
+      url: `/admin/v1/advertisers?${query}`,
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
     });
     expect(statusCode).toBe(400);
@@ -148,7 +149,8 @@ it('while the store is away reports are answered, and what was seen waits for it
   away = true;
   expect(outcomeOf(await ask(1))).toBe('200');
   const { statusCode } = await gateway.admin.inject({
-    ...{ method: 'GET', url: '/admin/v1/advertisers' },
+    method: 'GET',
+    url: '/admin/v1/advertisers',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
   });
   expect(statusCode).toBe(503);

@@ -10,9 +10,14 @@ const about = (inner: string) => `endpoint=campaigns/get&query=${encodeURICompon
 async function asking(team: Readonly<Record<string, unknown>> = {}) {
   const { gateway, key } = await withTeam({}, team);
   const call = (query: string, more: Partial<AskCall> = {}): AskCall => ({
-    ...{ id: 'r', query, keys: { authorization: [], apiKey: [key] }, address: '10.0.0.1' },
-    ...{ accept: undefined, ifNoneMatch: undefined },
-    ...{ trace: new Trace(), onResponseClosed: () => {} },
+    id: 'r',
+    query,
+    keys: { authorization: [], apiKey: [key] },
+    address: '10.0.0.1',
+    accept: undefined,
+    ifNoneMatch: undefined,
+    trace: new Trace(),
+    onResponseClosed: () => {},
     ...more,
   });
   return { g: gateway.services.reporting.reports, call };

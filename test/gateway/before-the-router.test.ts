@@ -118,7 +118,10 @@ async function sceneOf<G extends TestGateway>(
   };
   const [url, routedUrl] = [await open(fastPlane), await open(routedPlane)];
   return {
-    ...{ gateway, team, key, url },
+    gateway,
+    team,
+    key,
+    url,
     atOnce: () => atOnce,
     fast: (request) => exchange(url, request),
     routed: (request) => exchange(routedUrl, request),

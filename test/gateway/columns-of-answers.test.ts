@@ -65,13 +65,20 @@ describe('two metrics of nearly one name', () => {
     const row = fc.record(
       {
         date: fc.constantFrom('2026-11-01', '2026-11-02', '2026-11-03'),
-        ...{ spent_total: fc.nat(9), spentTotal: fc.nat(9), a_b_c: fc.nat(9), aB_c: fc.nat(9) },
+        spent_total: fc.nat(9),
+        spentTotal: fc.nat(9),
+        a_b_c: fc.nat(9),
+        aB_c: fc.nat(9),
       },
       { requiredKeys: ['date'] },
     );
     const digest = (rows: readonly object[], from: string, to: string) =>
       digestAnswer(JSON.stringify(rows), {
-        ...{ rule: {}, byDate: true, splits: true, accountPattern: /^advertiserid$/, whole: false },
+        rule: {},
+        byDate: true,
+        splits: true,
+        accountPattern: /^advertiserid$/,
+        whole: false,
         period: { from, to },
       }).days;
     fc.assert(
@@ -157,7 +164,9 @@ describe('days that were fetched one by one', () => {
 
   it('are as much agreed upon as before: what is in other days changes nothing in one', async () => {
     const rows = [1, 2, 3, 4, 5, 6, 7, 8].map((at) => ({
-      ...{ date: `2026-11-0${at}`, hour: at % 2 === 0 ? '09' : '10', spent: '1.50' },
+      date: `2026-11-0${at}`,
+      hour: at % 2 === 0 ? '09' : '10',
+      spent: '1.50',
     }));
     const { gateway, ask } = await openOver(rows, { divisible: 'auto' });
     for (const range of [days(1, 3), days(2, 5), days(3, 7), days(4, 8), days(5, 6)]) await ask(range);

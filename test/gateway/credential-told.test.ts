@@ -23,7 +23,10 @@ async function open(options: Parameters<typeof withGateway>[0] = {}) {
   const key = await gateway.addTeam();
   const { simulator, store: sharedStore, clock } = gateway;
   return {
-    ...{ gateway, key, simulator, clock },
+    gateway,
+    key,
+    simulator,
+    clock,
     ask: async (query: string) => outcomeOf(await gateway.report(key, query)),
     startReplica: () => gatewayAt(simulator, { sharedStore, clock }),
   };

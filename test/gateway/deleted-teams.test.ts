@@ -66,7 +66,9 @@ describe('what an assistant was told', () => {
     first = await shared().addTeam(team);
   });
   const QUESTION = {
-    ...{ advertiserId: 2, period: { from: '2026-11-01', to: '2026-11-02' }, split: ['date'] },
+    advertiserId: 2,
+    period: { from: '2026-11-01', to: '2026-11-02' },
+    split: ['date'],
   };
   const tell = async (key: string, tool: string, args?: object) =>
     (await (await agentOf(shared(), key)).call(tool, args)).body;

@@ -29,7 +29,8 @@ describe('the diff of a report', () => {
     const { data, meta } = diffIn(await about('diff', BY_CAMPAIGN, `&from=${from}&to=latest`));
     expect(gateway.simulator.callCount).toBe(calls);
     expect(meta).toMatchObject({
-      ...{ from, to: 'latest' },
+      from,
+      to: 'latest',
       revisionFrom: before.headers['report-revision'],
       revisionTo: after.headers['report-revision'],
     });

@@ -261,11 +261,15 @@ describe('an answer that is visibly not what was asked for', () => {
   const day = (date: string | null, spent = 1) => ({ date, campaign_id: 7, spent });
   const ROWS = [day('2026-11-01'), day('2026-11-02', 2), day('2026-11-03', 3)];
 
-  const CASES: [code: string, body: { readonly data: readonly object[] }, query: string][] = [
+  const CASES: [
+    code: string,
+    body: { readonly data: readonly object[]; readonly warnings?: readonly string[] },
+    query: string,
+  ][] = [
     ['rows_outside_range', { data: [...ROWS, day('2026-11-09')] }, BY_DATE],
     ['undated_rows', { data: [...ROWS, day(null, 6)] }, BY_DATE],
     ['duplicate_rows', { data: [day(null), day('2026-11-01'), day(null)] }, BY_CAMPAIGN],
-    ['platform_warning', { data: ROWS, ...{ warnings: ['data incomplete'] } }, BY_DATE],
+    ['platform_warning', { data: ROWS, warnings: ['data incomplete'] }, BY_DATE],
     ['rows_of_other_campaigns', { data: ROWS }, `${BY_DATE}&campaignIds[]=77`],
   ];
   const open = (body: object, settings: object = {}) => started(JSON.stringify(body), settings);

@@ -73,7 +73,9 @@ it.each([
 ])('%j is refused, and nothing is erased', async (body) => {
   const { asOf, gateway } = await scene();
   const reply = await gateway.admin.inject({
-    ...{ method: 'POST', url: '/admin/v1/history/erase', payload: body },
+    method: 'POST',
+    url: '/admin/v1/history/erase',
+    payload: body,
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
   });
   expect([reply.statusCode, reply.json<Problem>().code]).toEqual([422, 'invalid_body']);

@@ -62,7 +62,9 @@ describe('a day that changed nine days after it was over', () => {
     await restateLate(gateway, ask);
     expect(await finals()).toEqual(['2026-11-10', '2026-11-11']);
     const other = await withGateway({
-      ...{ sharedStore: gateway.store, clock: gateway.clock, config: { finality: { mode: 'learned' } } },
+      sharedStore: gateway.store,
+      clock: gateway.clock,
+      config: { finality: { mode: 'learned' } },
     });
     const key = await other.addTeam({ id: 'of-another' });
     expect(await asking(other, key).finals()).toEqual(['2026-11-10', '2026-11-11']);
@@ -104,7 +106,9 @@ it('days of a report with a further parameter are not counted, but a late change
 it('a look at a day counts once, whichever of two replicas makes it, and however often', async () => {
   const { gateway, ask, key } = await gatewayWith('observe');
   const replica = await gatewayAt(gateway.simulator, {
-    ...{ sharedStore: gateway.store, clock: gateway.clock, config: { finality: { mode: 'observe' } } },
+    sharedStore: gateway.store,
+    clock: gateway.clock,
+    config: { finality: { mode: 'observe' } },
   });
   const other = asking(replica, await replica.addTeam({ id: 'of-another' }));
   const query = `${SERIES}&dateFrom=2026-10-01&dateTo=2026-10-04`;
@@ -157,7 +161,10 @@ it('GET /gateway/v1/finality tells the window in use, the one that was learned, 
     const ages = data[0]?.ages ?? [];
     // Of one look it is not said that it happens never.
     expect(ages.find(({ ageDays }) => ageDays === 8)).toEqual({
-      ...{ ageDays: 8, n: 1, changed: 0, changedPercentAtMost: 100 },
+      ageDays: 8,
+      n: 1,
+      changed: 0,
+      changedPercentAtMost: 100,
     });
     expect(ages.find(({ ageDays }) => ageDays === 9)).toMatchObject({
       changed: 1,
@@ -267,8 +274,14 @@ describe('a day that was asked for again', () => {
     await ask();
     for (const named of [ABOUT, 'advertiserId=1'])
       expect((await ages(named))['47']).toEqual({
-        ...{ ageDays: 47, n: 1, same: 1, differsSince: 0, restated: 0, wrong: 0 },
-        ...{ wrongPercentAtMost: 100, failed: 0 },
+        ageDays: 47,
+        n: 1,
+        same: 1,
+        differsSince: 0,
+        restated: 0,
+        wrong: 0,
+        wrongPercentAtMost: 100,
+        failed: 0,
       });
     expect(await metricOf(gateway, 'same')).toBeGreaterThan(0);
     // What changed after it was seen twice was restated.
@@ -301,7 +314,8 @@ describe('a day that was asked for again', () => {
 
 async function refusal(gateway: TestGateway, path: string) {
   const { payload, statusCode } = await gateway.admin.inject({
-    ...{ method: 'GET', url: `/admin/v1/${path}` },
+    method: 'GET',
+    url: `/admin/v1/${path}`,
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
   });
   const { code, errors = [] } = JSON.parse(payload) as { code: string; errors?: { param: string }[] };
@@ -355,19 +369,26 @@ it('divisibility is told by kind, with the endpoint and split it is about, its s
   const { kinds, pinned } = await gateway.manage('GET', '/divisibility');
   expect(kinds).toEqual([
     {
-      ...{ id: expect.any(String), endpoint: 'campaigns/get', split: ['date'], spentBased: null },
-      ...{
-        passedOn: [],
-        state: 'proven',
-        inWords: expect.stringMatching(/^Cached by day\. A period of 28 days /),
-      },
+      id: expect.any(String),
+      endpoint: 'campaigns/get',
+      split: ['date'],
+      spentBased: null,
+      passedOn: [],
+      state: 'proven',
+      inWords: expect.stringMatching(/^Cached by day\. A period of 28 days /),
       proof: {
-        ...{ at: expect.stringMatching(/^2026-11-21/), from: '2026-10-16', to: '2026-11-12', calls: 6 },
+        at: expect.stringMatching(/^2026-11-21/),
+        from: '2026-10-16',
+        to: '2026-11-12',
+        calls: 6,
         found: expect.any(String),
       },
       tryAgainAt: null,
-      ...{ provenAt: expect.stringMatching(/^2026-11-/), refutedUntil: null, wholeUntil: null },
-      ...{ restatements: 0, oldestRestatementDays: 0 },
+      provenAt: expect.stringMatching(/^2026-11-/),
+      refutedUntil: null,
+      wholeUntil: null,
+      restatements: 0,
+      oldestRestatementDays: 0,
     },
   ]);
   expect(pinned).toEqual([]);

@@ -96,7 +96,9 @@ describe('the help of an error', () => {
   it('of a reason to stop writes says its length in words, not its pattern', async () => {
     const gateway = shared();
     const reply = await gateway.admin.inject({
-      ...{ method: 'POST', url: '/admin/v1/writes/stop', payload: { reason: 'x'.repeat(301) } },
+      method: 'POST',
+      url: '/admin/v1/writes/stop',
+      payload: { reason: 'x'.repeat(301) },
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
     });
     expect(reply.json<Problem>().detail).toBe(

@@ -26,7 +26,9 @@ export async function historyScene(more = '', options: Parameters<typeof withGat
     return reply;
   };
   return {
-    ...{ gateway, key, ask },
+    gateway,
+    key,
+    ask,
     /** Two hours later the platform says something else, and is asked again. */
     async restated(query: string) {
       gateway.clock.advance(2 * HOUR);

@@ -166,11 +166,14 @@ function breakable() {
     };
     const { read, parts, earlier, write } = days;
     return {
-      ...{ ...store, cache: broken },
+      ...store,
+      cache: broken,
       days: {
         ...days,
-        ...{ read: through(read), parts: through(parts) },
-        ...{ earlier: through(earlier), write: through(write) },
+        read: through(read),
+        parts: through(parts),
+        earlier: through(earlier),
+        write: through(write),
       },
     };
   };

@@ -29,7 +29,8 @@ async function open(settings: object = {}, team: object = {}, report: object = {
   const gateway = await withGateway({ config: { report: { ...rule(settings).report, ...report } } });
   const key = await gateway.addTeam({ ...team });
   return {
-    ...{ gateway, key },
+    gateway,
+    key,
     ask: (query: string) => gateway.report(key, query),
     post: (json: object) => gateway.call(REPORT, { method: 'POST', key, json }),
   };
@@ -128,11 +129,13 @@ describe('a name that is meant for a known parameter', () => {
     expect(line).toMatchObject({ meant: ['dateFrom'] });
     // Of the bytes that the team was given.
     expect(await explain(gateway, query, { team: 'moved' })).toMatchObject({
-      ...{ warnings: [{ message }], whole: { state: 'final' } },
+      warnings: [{ message }],
+      whole: { state: 'final' },
     });
     expect((await explain(gateway, WHOLE, { team: 'nobody' })).errors?.[0]?.param).toBe('team');
     expect(told(await ask(`${query}&_format=json`))).toMatchObject({
-      ...{ passedOn: ['from'], warnings: [{ code: 'parameters_passed_on', message }] },
+      passedOn: ['from'],
+      warnings: [{ code: 'parameters_passed_on', message }],
     });
   });
 });

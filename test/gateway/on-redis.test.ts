@@ -152,7 +152,9 @@ it.each([
     writes: () => gateway.call('/api/v1/campaign/create', { method: 'POST', key, json: { userId: 1 } }),
     MCP: () =>
       gateway.call('/mcp', {
-        ...{ method: 'POST', key, json: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+        method: 'POST',
+        key,
+        json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
         headers: { accept: 'application/json, text/event-stream' },
       }),
   };
@@ -200,9 +202,13 @@ describe('changes that replicas of Redis confirm', () => {
 
   async function openConfirmed(minReplicas: number) {
     const sharedStore = await createRedisStore({
-      ...{ connection: { url: redis.url }, prefix: `min-${minReplicas}`, minReplicas },
-      ...{ timeoutMs: 300, registryTimeoutMs: 20_000 },
-      ...{ clock: createClock(), logger: createRecordedLog().logger },
+      connection: { url: redis.url },
+      prefix: `min-${minReplicas}`,
+      minReplicas,
+      timeoutMs: 300,
+      registryTimeoutMs: 20_000,
+      clock: createClock(),
+      logger: createRecordedLog().logger,
     });
     const gateway = await withGateway({ sharedStore });
     onTestFinished(() => sharedStore.close());

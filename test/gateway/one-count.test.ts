@@ -125,9 +125,13 @@ function newsOf(before: Faces, after: Faces) {
 
 const byTool = (gateway: SimulatedGateway, key: string) =>
   gateway.call('/mcp', {
-    ...{ method: 'POST', key, headers: { accept: 'application/json, text/event-stream' } },
+    method: 'POST',
+    key,
+    headers: { accept: 'application/json, text/event-stream' },
     json: {
-      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
       params: {
         name: 'query_report',
         arguments: { advertiserId: 1, period: { from: '2026-10-01', to: '2026-10-02' }, split: ['date'] },

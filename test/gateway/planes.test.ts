@@ -70,13 +70,14 @@ describe('headers that a platform could be told by', () => {
     const calls = gateway.simulator.callCount;
     const reply = await gateway.report(key, FINAL, {
       headers: {
-        ...{
-          forwarded: 'host=evil',
-          'x-forwarded-host': 'evil',
-          'x-original-url': '/admin',
-          'x-rewrite-url': '/x',
-        },
-        ...{ 'x-http-method-override': 'DELETE', 'x-host': 'evil', cookie: 'a=b', 'accept-language': 'de' },
+        forwarded: 'host=evil',
+        'x-forwarded-host': 'evil',
+        'x-original-url': '/admin',
+        'x-rewrite-url': '/x',
+        'x-http-method-override': 'DELETE',
+        'x-host': 'evil',
+        cookie: 'a=b',
+        'accept-language': 'de',
       },
     });
     expect([reply.status, reply.text, gateway.simulator.callCount]).toEqual([200, plain.text, calls]);

@@ -28,7 +28,11 @@ async function open(server: object = {}) {
   const [key, url] = [await gateway.addTeam(), await listenGateway(gateway)];
   const by = ['host: a', `x-api-key: ${key}`];
   return {
-    ...{ platform, gateway, key, url, by },
+    platform,
+    gateway,
+    key,
+    url,
+    by,
     /** What the platform was asked, in order. */
     asked: () => platform.requests.map(({ method, url }) => `${method} ${url}`),
     write: (name: string, ...headers: string[]) =>

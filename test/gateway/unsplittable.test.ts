@@ -47,7 +47,8 @@ it('where days were known the whole is asked for once, and after a day days are 
 it('what is kept as a whole serves every format, and helps when the platform fails', async () => {
   const query = byDay('2026-11-01', '2026-11-10');
   const gateway = await withGateway({
-    ...{ switches: { shape: 'totals' as const }, config: rule({ divisible: 'always' }) },
+    switches: { shape: 'totals' as const },
+    config: rule({ divisible: 'always' }),
   });
   const key = await gateway.addTeam();
   const first = reportIn(await gateway.report(key, query));

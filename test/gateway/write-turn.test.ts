@@ -35,7 +35,10 @@ async function scene(now = '2026-11-21T12:00:00.000Z') {
   const queued = async () =>
     /^dsp_gateway_platform_calls_queued (\d+)$/m.exec(await gateway.services.metrics.registry.metrics())?.[1];
   return {
-    ...{ gateway, platform, team: 'writer', key },
+    gateway,
+    platform,
+    team: 'writer',
+    key,
     /** Begins a write, and comes back when it waits for a slot. @returns the write */
     async wait<T>(write: () => Promise<T>): Promise<{ given: Promise<T> }> {
       const given = write();

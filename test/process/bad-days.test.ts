@@ -32,8 +32,11 @@ interface Checked {
 
 const operator = (gateway: Gateway, env: Env = {}) => {
   const all = {
-    ...{ PLATFORM_BASE_URL: platform.url, GATEWAY_ADMIN_URL: gateway.admin },
-    ...{ ADMIN_TOKEN: gateway.adminToken, GATEWAY_DATA_DIR: gateway.dataDir, ...env },
+    PLATFORM_BASE_URL: platform.url,
+    GATEWAY_ADMIN_URL: gateway.admin,
+    ADMIN_TOKEN: gateway.adminToken,
+    GATEWAY_DATA_DIR: gateway.dataDir,
+    ...env,
   };
   return (line: string, input?: string): Promise<Ran> => runCli(line.split(' '), all, input);
 };
@@ -162,8 +165,10 @@ describe('doctor', () => {
   it('looks at everything though the settings are wrong and nobody answers', async () => {
     const nowhere = async () => `127.0.0.1:${await freePort()}`;
     const ran = await runCli(['doctor', '--json'], {
-      ...{ GATEWAY_ADMIN_URL: `http://${await nowhere()}`, ADMIN_TOKEN: 'x'.repeat(20), PORT: 'abc' },
-      ...{ REDIS_URL: `redis://${await nowhere()}` },
+      GATEWAY_ADMIN_URL: `http://${await nowhere()}`,
+      ADMIN_TOKEN: 'x'.repeat(20),
+      PORT: 'abc',
+      REDIS_URL: `redis://${await nowhere()}`,
     });
     expect(ran.code).toBe(2);
     expect(checkOf(ran, 'settings')).toMatchObject({ says: expect.stringContaining('PORT: was "abc"') });

@@ -39,7 +39,10 @@ describe('a data folder that another user has a part of', () => {
     const user = ['--reuid', `${USER}`, '--regid', `${USER}`, '--clear-groups'];
     return launch('setpriv', [...user, process.execPath, join(ROOT, 'dist', 'cli.js'), 'serve'], {
       ...platform.env,
-      ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', GATEWAY_DATA_DIR: data },
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ADMIN_PORT: '0',
+      GATEWAY_DATA_DIR: data,
     });
   }
 

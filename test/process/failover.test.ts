@@ -42,14 +42,17 @@ describe('guarded writes of two gateways, whose Redis Sentinel fails over in the
     };
     await writeFile(config, JSON.stringify({ redis }));
     const env = {
-      ...{ ...platform.env, GATEWAY_CONFIG: config, GATEWAY_TEST_CLOCK: '1' },
-      ...{ GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'), ADMIN_TOKEN: 'an-admin-token-for-tests' },
+      ...platform.env,
+      GATEWAY_CONFIG: config,
+      GATEWAY_TEST_CLOCK: '1',
+      GATEWAY_MASTER_KEY: randomBytes(32).toString('base64'),
+      ADMIN_TOKEN: 'an-admin-token-for-tests',
     };
     const [one, two] = await Promise.all([startGateway(env), startGateway(env)]);
     // Noon, so that no day ends in the middle.
     await admin(one, 'PUT', '/clock', { offsetMs: 1.5 * DAY - (Date.now() % DAY) });
     const { key } = await newTeam(one, { id: 'guarded', writeGuard: GUARD });
-    return { ...{ one, two, key }, sentinels, simulator: simulatorOf(platform.url) };
+    return { one, two, key, sentinels, simulator: simulatorOf(platform.url) };
   }
 
   // The hardest way to go: its connections stay open, and it goes on as a primary when it is back.

@@ -211,7 +211,9 @@ describe('kill -9', () => {
     expect(await codeOf(gateway, newer)).toBe('401 revoked_api_key');
     // The environment still names the first token: a restart does not undo the rotation.
     expect(await admin(gateway, 'GET', '/token')).toMatchObject({
-      ...{ active: { source: 'staged' }, pending: null, previous: { id: before.id } },
+      active: { source: 'staged' },
+      pending: null,
+      previous: { id: before.id },
     });
     await sim.forget();
     expect(await codeOf(gateway, other.key, `${REPORT}?advertiserId=2&_period=yesterday`)).toBe('200');

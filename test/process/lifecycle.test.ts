@@ -125,7 +125,10 @@ describe.concurrent('a stop', () => {
     const adminToken = 'an-admin-token-for-tests';
     const npm = launch('npm', ['start'], {
       ...slow.env,
-      ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', ADMIN_TOKEN: adminToken },
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ADMIN_PORT: '0',
+      ADMIN_TOKEN: adminToken,
       GATEWAY_DATA_DIR: join(await tempFolder(), 'data'),
     });
     const data = await waitFor('the data plane', () => planeOf(npm, 'data'), npm);

@@ -38,8 +38,13 @@ async function serveInto(
 ): Promise<Scene> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const settings = {
-    ...{ ...platform.env, HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(adminPort), ADMIN_TOKEN },
-    ...{ GATEWAY_DATA_DIR: join(await tempFolder(), 'data'), ...env },
+    ...platform.env,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+    ADMIN_TOKEN,
+    GATEWAY_DATA_DIR: join(await tempFolder(), 'data'),
+    ...env,
   };
   const process = launchCli(['serve'], settings, stdout);
   return { process, data: `http://127.0.0.1:${port}`, admin: `http://127.0.0.1:${adminPort}` };

@@ -111,7 +111,10 @@ describe.concurrent('two gateways on one Redis', () => {
       );
       const create = (at: number, name: string) =>
         ask(`${(at % 2 === 0 ? one : two).data}/api/v1/campaign/create`, {
-          ...{ method: 'POST', key: buyers.key, json: CAMPAIGN, headers: { 'idempotency-key': name } },
+          method: 'POST',
+          key: buyers.key,
+          json: CAMPAIGN,
+          headers: { 'idempotency-key': name },
         });
       const all = await Promise.all(Array.from({ length: 20 }, (_, at) => create(at, 'shared')));
       const [made, ...replayed] = all.filter(({ status }) => status < 300);

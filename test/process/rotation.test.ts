@@ -233,7 +233,9 @@ it('a mounted token that is swapped is proven and taken over; a wrong one change
   const [platform, secret] = await Promise.all([startPlatform(), mountSecret()]);
   await secret.put(platform.token);
   const gateway = await startGateway({
-    ...{ PLATFORM_BASE_URL: platform.url, PLATFORM_TOKEN_FILE: secret.path, PLATFORM_PROBE: PROBE },
+    PLATFORM_BASE_URL: platform.url,
+    PLATFORM_TOKEN_FILE: secret.path,
+    PLATFORM_PROBE: PROBE,
     GATEWAY_TEST_CLOCK: '1',
   });
   const { key } = await newTeam(gateway, { id: 'mounted' });

@@ -48,8 +48,10 @@ describe.concurrent('a start that is refused', () => {
 
   it('tells the faults that need a second look, and never prints a secret', async ({ expect }) => {
     const { lines } = await faultOfStart({
-      ...{ PLATFORM_BASE_URL: 'ftp://platform.example', PLATFORM_TOKEN: `${SECRET} with a space` },
-      ...{ GATEWAY_MASTER_KEY: SECRET, REDIS_URL: `http://:${SECRET}@127.0.0.1` },
+      PLATFORM_BASE_URL: 'ftp://platform.example',
+      PLATFORM_TOKEN: `${SECRET} with a space`,
+      GATEWAY_MASTER_KEY: SECRET,
+      REDIS_URL: `http://:${SECRET}@127.0.0.1`,
     });
     const names = lines.map((line) => line.split(':', 1)[0]);
     expect(names).toEqual(

@@ -154,7 +154,11 @@ async function startCounted() {
   const sizes = [`--min-semi-space-size=${NURSERY_MIB}`, `--max-semi-space-size=${NURSERY_MIB}`];
   const started = launch(process.execPath, [...sizes, 'dist/cli.js', 'serve'], {
     ...platform.env,
-    ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', GATEWAY_DATA_DIR: dataDir, ADMIN_TOKEN: adminToken },
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    GATEWAY_DATA_DIR: dataDir,
+    ADMIN_TOKEN: adminToken,
   });
   const at = (plane: 'data' | 'admin') =>
     waitFor(`the ${plane} plane`, () => planeOf(started, plane), started);

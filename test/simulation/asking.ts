@@ -47,19 +47,26 @@ export async function give(asked: Asked, { services, data }: Replica, more = '')
     const body: unknown = JSON.parse(payload);
     const problem = statusCode === 200 ? null : (body as { readonly code?: string });
     return {
-      ...{
-        status: statusCode,
-        code: problem?.code ?? null,
-        body: problem === null ? (body as ReportBody) : null,
-      },
+      status: statusCode,
+      code: problem?.code ?? null,
+      body: problem === null ? (body as ReportBody) : null,
       cacheStatus: String(shown['cache-status'] ?? ''),
     };
   }
   try {
     const reply = await services.gateway.report({
-      ...{ id: 'simulated', method: 'GET', target: `${REPORT}?${query}`, endpoint: 'campaigns/get', query },
-      ...{ readBody: null, keys: { authorization: [], apiKey: [asked.key] }, address: '127.0.0.1' },
-      ...{ accept: undefined, acceptEncoding: undefined, cacheControl, ifNoneMatch: undefined },
+      id: 'simulated',
+      method: 'GET',
+      target: `${REPORT}?${query}`,
+      endpoint: 'campaigns/get',
+      query,
+      readBody: null,
+      keys: { authorization: [], apiKey: [asked.key] },
+      address: '127.0.0.1',
+      accept: undefined,
+      acceptEncoding: undefined,
+      cacheControl,
+      ifNoneMatch: undefined,
       trace: new Trace(),
       onResponseClosed: (leave) => leave(),
     });

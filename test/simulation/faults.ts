@@ -48,7 +48,8 @@ export function planFaults(chance: Chance, options: FaultOptions): Faults {
     Array.from({ length: count }, () => {
       const fromMs = chance.between(beginMs, calmMs - 500);
       return {
-        ...{ kind: chance.pick(kinds), fromMs },
+        kind: chance.pick(kinds),
+        fromMs,
         toMs: Math.min(calmMs, fromMs + chance.between(200, longestMs)),
         replica: chance.is(0.7) ? chance.pick(replicas) : null,
       };

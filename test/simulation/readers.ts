@@ -32,7 +32,8 @@ async function ask(
   const answered = await scheduler
     .begin(owner, async (): Promise<Answered> => {
       const given = await inject((request, response) => void data.server.emit('request', request, response), {
-        ...{ headers, ...asked },
+        headers,
+        ...asked,
       }).catch(() => null);
       if (given === null) return BROKEN_OFF;
       const { statusCode: status, payload: text } = given;

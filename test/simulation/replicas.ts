@@ -56,8 +56,10 @@ function readSettings(folder: string, divisible: Shape['divisible']): Config {
     report: {
       restatementDays,
       freshness: {
-        ...{ currentSeconds: freshness.current, restatingSeconds: freshness.restating },
-        ...{ finalSeconds: freshness.final, emptySeconds: freshness.empty },
+        currentSeconds: freshness.current,
+        restatingSeconds: freshness.restating,
+        finalSeconds: freshness.final,
+        emptySeconds: freshness.empty,
         emptyFinalSeconds: freshness.emptyFinal,
         staleWhileRevalidateSeconds: staleWhileRevalidate,
         staleIfErrorSeconds: staleIfError,

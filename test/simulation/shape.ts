@@ -46,7 +46,8 @@ export function shapeOf(chance: Chance): Shape {
   const isCrowd = chance.is(0.15);
   const skews = chance.is(0.3);
   return {
-    ...{ night, isCrowd },
+    night,
+    isCrowd,
     workMs: isLong ? chance.between(8_000, 10_000) : chance.between(3_000, 5_500),
     callers: isCrowd ? 8 : 3,
     maxConcurrent: isCrowd ? 1 : chance.pick([1, 3, 3, 8]),

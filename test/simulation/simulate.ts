@@ -78,7 +78,9 @@ async function play(
   const chance = (name: string) => chanceOf(seed, name);
   const untilMs = BEGIN_MS + shape.workMs;
   const faults = planFaults(chance('faults'), {
-    ...{ replicas: NAMES, workMs: [BEGIN_MS, untilMs], isCrowd: shape.isCrowd },
+    replicas: NAMES,
+    workMs: [BEGIN_MS, untilMs],
+    isCrowd: shape.isCrowd,
     mayLose: shape.end !== 'lost-registry',
   });
   const logger = { info() {}, warn() {}, error() {} };
@@ -87,8 +89,15 @@ async function play(
   platform.issueToken();
   const oracle = createOracle({ platform, scheduler, faults, shape });
   const world: WorldOfSeed = {
-    ...{ scheduler, platform, oracle, faults, shape, chance: chance('workload') },
-    ...{ keys: [], owners: [], rotations: [] },
+    scheduler,
+    platform,
+    oracle,
+    faults,
+    shape,
+    chance: chance('workload'),
+    keys: [],
+    owners: [],
+    rotations: [],
     writeChance: chance('writes'),
     readChance: chance('reads'),
     replicas: new Map(),

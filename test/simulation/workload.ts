@@ -40,7 +40,8 @@ export async function newTeam(
   const made = { byReplica: replica.name, askedMs: scheduler.nowMs, doneMs: null, advertisers };
   oracle.policies.set(id, [made]);
   const team: NewTeam = {
-    ...{ id, advertisers: advertisers === '*' ? '*' : [...advertisers] },
+    id,
+    advertisers: advertisers === '*' ? '*' : [...advertisers],
     scopes: ['report:read', 'report:pin', 'cache:refresh', 'platform:read', 'platform:write'],
     limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000 },
     ...(id === 'spends' ? { writeGuard: GUARD } : {}),

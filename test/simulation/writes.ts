@@ -75,7 +75,8 @@ async function put({ server }: FastifyInstance, write: Write, query = ''): Promi
       method: 'POST',
       url: `${CREATE}${query}`,
       headers: {
-        ...{ 'x-api-key': key.text, 'content-type': 'application/json' },
+        'x-api-key': key.text,
+        'content-type': 'application/json',
         ...(isKeyed ? { 'idempotency-key': name } : {}),
       },
       payload: JSON.stringify({ userId: 1, name, of: key.team, total: EACH }),

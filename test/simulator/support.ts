@@ -40,7 +40,10 @@ export async function call(simulator: Simulator, path: string, options: CallOpti
   const bytes = Buffer.from(await answer.body.arrayBuffer());
   const text = bytes.toString('utf8');
   return {
-    ...{ status: answer.statusCode, headers: answer.headers, bytes, text },
+    status: answer.statusCode,
+    headers: answer.headers,
+    bytes,
+    text,
     json: <T = Record<string, unknown>>() => JSON.parse(text) as T,
   };
 }

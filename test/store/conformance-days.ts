@@ -10,16 +10,16 @@ export const PLACE = { series: SERIES, month: MONTH };
 /** Of month 2026-03 of series `s`. */
 export function monthWrite(stamp: number, index: string, change: Partial<MonthWrite> = {}): MonthWrite {
   return {
-    ...{
-      ...PLACE,
-      stamp,
-      index: bytes(index),
-      order: 0,
-      named: new Map(),
-      parts: new Map(),
-      earlier: new Map(),
-    },
-    ...{ dropped: [], ttlMs: null, ...change },
+    ...PLACE,
+    stamp,
+    index: bytes(index),
+    order: 0,
+    named: new Map(),
+    parts: new Map(),
+    earlier: new Map(),
+    dropped: [],
+    ttlMs: null,
+    ...change,
   };
 }
 
@@ -48,7 +48,9 @@ const shown = (month: StoredMonth | Written) =>
 
 const LEASE_MS = 4000;
 const claim = (owner: string, names: readonly string[], known: readonly number[] = []) => ({
-  ...{ owner, names, leaseMs: LEASE_MS },
+  owner,
+  names,
+  leaseMs: LEASE_MS,
   known: known.map((stamp) => ({ month: MONTH, days: [1], stamp })),
 });
 
@@ -236,7 +238,8 @@ export function describeDays(open: OpenHarness): void {
         for (let round = 0; round < 40; round += 1) {
           const place = { series: `r${round}`, month: MONTH };
           const writeOf = (stamp: number, name: string) => ({
-            ...{ ...monthWrite(stamp, name, { parts: new Map([[name, bytes(name)]]) }), ...place },
+            ...monthWrite(stamp, name, { parts: new Map([[name, bytes(name)]]) }),
+            ...place,
             earlier: new Map([[1, bytes(name)]]),
           });
           if (round % 2 === 0) await store.days.write([writeOf(0, 'before')]);
@@ -384,7 +387,9 @@ export function describeDays(open: OpenHarness): void {
           await store.days.write([monthWrite(0, 'index', release('written'))]);
           expect((await days.claim(SERIES, claim('two', ['a', 'b']))).held).toEqual([true, false]);
           await store.days.release(SERIES, {
-            ...{ owner: 'one', names: ['b'], news: { channel: 'news', message: 'released' } },
+            owner: 'one',
+            names: ['b'],
+            news: { channel: 'news', message: 'released' },
           });
           await expect.poll(heard).toEqual(['written', 'released']);
           stop();

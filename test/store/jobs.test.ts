@@ -42,7 +42,11 @@ const { logger } = createRecordedLog();
 const openServer = () => createMemoryServer({ clock: createTestClock(), logger });
 const open = (options: Partial<Parameters<typeof startJobs>[0]>) => {
   const jobs = startJobs({
-    ...{ everywhere: {}, led: {}, leases: openServer().handle().registryLeases, logger, everyMs: 1 },
+    everywhere: {},
+    led: {},
+    leases: openServer().handle().registryLeases,
+    logger,
+    everyMs: 1,
     ...options,
   });
   onTestFinished(() => jobs.stop());

@@ -10,7 +10,11 @@ const encode = (letters: Letters) => [...letters].sort().join('');
 async function rig(documents: Parameters<typeof createSharedTallies>[0]['documents'], more = {}) {
   const onAway = vi.fn();
   const tallies = createSharedTallies<string, Letters>({
-    ...{ documents, everyMs: 3_600_000, ttlMs: 60_000, onAway, encode },
+    documents,
+    everyMs: 3_600_000,
+    ttlMs: 60_000,
+    onAway,
+    encode,
     documentOf: (key) => `letters:${key}`,
     decode: (text) => (/^[a-z]*$/.test(text) ? new Set(text) : null),
     none: new Set<string>(),

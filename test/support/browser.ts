@@ -144,7 +144,9 @@ async function loadAxe(page: Page): Promise<(rules: RunOptions) => Promise<strin
   return async (rules) => {
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       expression: `axe.run(document, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
-      ...{ contextId, awaitPromise: true, returnByValue: true },
+      contextId,
+      awaitPromise: true,
+      returnByValue: true,
     });
     if (exceptionDetails !== undefined) throw new Error(`axe did not run: ${exceptionDetails.text}`);
     return (result.value as AxeResults).violations.map(

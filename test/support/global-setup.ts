@@ -68,7 +68,9 @@ async function offerBrowser(executablePath: string) {
       executablePath,
       // Without the GPU's process, which draws by software here.
       args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-      ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
     });
   const door = createServer((_request, response) => {
     started ??= start();

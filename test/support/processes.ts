@@ -205,11 +205,18 @@ export async function startPlatform({ switches, ...options }: SimulatorOptions =
   const { username, password, clientSecret } = simulator.account;
   const clientId = String(simulator.account.clientId);
   const secrets = {
-    ...{ PLATFORM_USERNAME: username, PLATFORM_PASSWORD: password },
-    ...{ PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret },
+    PLATFORM_USERNAME: username,
+    PLATFORM_PASSWORD: password,
+    PLATFORM_CLIENT_ID: clientId,
+    PLATFORM_CLIENT_SECRET: clientSecret,
   };
   const platform = {
-    ...{ url, token, username, password, clientId, clientSecret },
+    url,
+    token,
+    username,
+    password,
+    clientId,
+    clientSecret,
     env: { PLATFORM_BASE_URL: url, PLATFORM_TOKEN: token },
     mintEnv: { PLATFORM_BASE_URL: url, ...secrets },
     async close() {

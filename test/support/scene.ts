@@ -64,7 +64,10 @@ async function sceneAt(platform: RawPlatform, options: GatewayOptions): Promise<
     return reply;
   }
   return {
-    ...{ platform, gateway, key, ask },
+    platform,
+    gateway,
+    key,
+    ask,
     async count(query, call) {
       const before = platform.requests.length;
       const reply = await ask(query, call);

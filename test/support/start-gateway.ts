@@ -258,8 +258,10 @@ export async function startGateway(options: SimulatedOptions = {}): Promise<Simu
   });
   const { username, password, clientId, clientSecret } = simulator.account;
   const tokenRequest = {
-    ...{ PLATFORM_USERNAME: username, PLATFORM_PASSWORD: password },
-    ...{ PLATFORM_CLIENT_ID: String(clientId), PLATFORM_CLIENT_SECRET: clientSecret },
+    PLATFORM_USERNAME: username,
+    PLATFORM_PASSWORD: password,
+    PLATFORM_CLIENT_ID: String(clientId),
+    PLATFORM_CLIENT_SECRET: clientSecret,
   };
   const env = { ...(options.mints === true ? tokenRequest : {}), ...options.env };
   const gateway = await startGatewayAt(simulator, { ...options, clock, env });

@@ -18,8 +18,12 @@ import { verdictOf } from '../../src/telemetry/verdict.js';
 import { measured } from '../support/measured.js';
 
 const load = (n: number) => ({
-  ...{ l1Bytes: n, l1Entries: n, callsRunning: n, callsQueued: n },
-  ...{ recentCalls: n, recentFailedCalls: n },
+  l1Bytes: n,
+  l1Entries: n,
+  callsRunning: n,
+  callsQueued: n,
+  recentCalls: n,
+  recentFailedCalls: n,
 });
 const LOAD = load(0);
 const open = (changes: Partial<Measured> = {}, id = 'me'): Health =>

@@ -9,8 +9,11 @@ const me = (applies: Partial<Me['applies']>) =>
     limits: { upstreamCallsPerDay: 5000, maxConcurrent: 32 },
     left: { upstreamCallsPerDay: 4950, maxConcurrent: 10, upstreamCallsResetAt: RESET },
     applies: {
-      ...{ maxConcurrent: 32, upstreamCalls: 4950, upstreamCallsResetAt: RESET },
-      ...{ upstreamCallsLimitedBy: 'team', ...applies },
+      maxConcurrent: 32,
+      upstreamCalls: 4950,
+      upstreamCallsResetAt: RESET,
+      upstreamCallsLimitedBy: 'team',
+      ...applies,
     },
   }) as Me;
 
@@ -25,7 +28,8 @@ describe('platform calls left', () => {
 
   it("are the platform's where it allows fewer", () => {
     const applies = {
-      ...{ upstreamCalls: 2, upstreamCallsLimitedBy: 'platform' as const },
+      upstreamCalls: 2,
+      upstreamCallsLimitedBy: 'platform' as const,
       upstreamCallsResetAt: '2026-11-21T12:00:40.000Z',
     };
     expect(platformCalls(me(applies), NOW)).toEqual({

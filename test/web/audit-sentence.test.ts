@@ -4,8 +4,13 @@ import { sentenceOf } from '../../src/web/console/audit-sentence.js';
 
 const said = (action: string, subject: string, after?: object) =>
   sentenceOf({
-    ...{ id: '1', at: '2026-11-22T12:00:00.000Z', actor: 'gateway', address: null },
-    ...{ action, subject, after },
+    id: '1',
+    at: '2026-11-22T12:00:00.000Z',
+    actor: 'gateway',
+    address: null,
+    action,
+    subject,
+    after,
   });
 
 it('has a sentence for what the gateway does by itself', () => {

@@ -107,7 +107,11 @@ describe('the lines of a chart', () => {
   it('hold money of two currencies apart, and have no line for the rest of it', () => {
     const day = dayAt(0);
     const row = (campaignId: number, currency: string, spent: number): Row => ({
-      ...{ date: day, campaignId, currency, spent, clicks: 1 },
+      date: day,
+      campaignId,
+      currency,
+      spent,
+      clicks: 1,
     });
     const rows = [
       row(1, 'USD', 10),

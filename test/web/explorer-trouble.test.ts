@@ -53,7 +53,10 @@ const twoCurrencies: Handler = (request, response) => {
   const rows = days.flatMap((date) =>
     ['USD', 'EUR'].map((currency, index) => ({
       ...(date === null ? {} : { date, campaign_id: 1 }),
-      ...{ advertiser_id: 1, impressions: 100, spent: `${index + 1}0.0000`, currency },
+      advertiser_id: 1,
+      impressions: 100,
+      spent: `${index + 1}0.0000`,
+      currency,
     })),
   );
   sends(JSON.stringify({ data: rows }))(request, response);

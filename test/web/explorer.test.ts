@@ -227,7 +227,9 @@ describe('scopes that change while the page is open', () => {
 
   it('are followed by the buttons when the page is looked at again, and after a refusal', async () => {
     const { key: own } = await newTeam(gateway, {
-      ...{ id: 'changed', advertisers: [1], scopes: ['report:read', 'report:pin'] },
+      id: 'changed',
+      advertisers: [1],
+      scopes: ['report:read', 'report:pin'],
     });
     const json = { endpoint: 'campaigns/get', query: QUERY };
     await ask(`${gateway.data}/gateway/v1/pins`, { method: 'POST', key: own, json });

@@ -59,7 +59,11 @@ describe('numbers', () => {
 describe('a refusal', () => {
   it('says how long to wait, not which header has it', () => {
     const problemOf = (help: string) => ({
-      ...{ title: 'Rate limited', status: 429, code: 'rate_limited', detail: 'Too many requests.', help },
+      title: 'Rate limited',
+      status: 429,
+      code: 'rate_limited',
+      detail: 'Too many requests.',
+      help,
     });
     const help = CATALOGUE.rate_limited.remedy;
     const rateLimited = problemOf(help);

@@ -19,7 +19,11 @@ export function createShowMe(parts: MeParts): (caller: Caller) => Promise<Me> {
       .forecast(caller.team, left.upstreamCallsPerDay)
       .catch(whenAway(() => null));
     return {
-      ...{ ...describe(caller), left, credential: parts.outlook(), applies, usage },
+      ...describe(caller),
+      left,
+      credential: parts.outlook(),
+      applies,
+      usage,
       ...(forecast === null ? {} : { forecast }),
     };
   };

@@ -103,7 +103,11 @@ async function answerTo(
   trace.isLookedUp = true;
   const nowMs = g.now();
   const context = {
-    ...{ id, trace, team: team.id, directives: NO_DIRECTIVES, arrivedAtMs: nowMs },
+    id,
+    trace,
+    team: team.id,
+    directives: NO_DIRECTIVES,
+    arrivedAtMs: nowMs,
     patience: newPatience(),
   };
   const past = moment === null ? null : await g.readPast(question, moment);

@@ -88,7 +88,9 @@ async function showPin(g: Reports, call: AskCall, id: string): Promise<ReportRep
   const { pin, parts } = await findPin(g, caller, id);
   const tag = digest(['pin', id, format, String(bom)]).slice(0, 22);
   const headers = {
-    ...{ etag: entityTag(tag, 'identity'), 'cache-control': 'private, no-cache', vary: VARY },
+    etag: entityTag(tag, 'identity'),
+    'cache-control': 'private, no-cache',
+    vary: VARY,
     ...(pin.revision === null ? {} : { 'report-revision': pin.revision }),
   };
   if (isNotModified(call.ifNoneMatch, tag, 'identity')) return { status: 304, headers, body: null };

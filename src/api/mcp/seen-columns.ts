@@ -31,8 +31,14 @@ export function createSeenColumns(documents: Documents, logger: Logger) {
   const onAway = (error: unknown) =>
     logger.debug({ err: error }, 'failed to share the columns that were seen');
   const tallies = createSharedTallies<Caller, Seen>({
-    ...{ documents, everyMs: null, ttlMs: KEPT_MS, decode: SeenForm.parse, encode: JSON.stringify },
-    ...{ documentOf: keyOf, none: [], onAway },
+    documents,
+    everyMs: null,
+    ttlMs: KEPT_MS,
+    decode: SeenForm.parse,
+    encode: JSON.stringify,
+    documentOf: keyOf,
+    none: [],
+    onAway,
     merge: (one, other) =>
       other.reduce((sum, { endpoint, columns }) => withColumns(sum, endpoint, columns), one),
   });

@@ -38,7 +38,10 @@ const PROBLEM = Type.Object(
     description: 'RFC 9457.',
     examples: [
       {
-        ...{ type: '/docs/errors/invalid_query', title: 'Invalid query', status: 400, code: 'invalid_query' },
+        type: '/docs/errors/invalid_query',
+        title: 'Invalid query',
+        status: 400,
+        code: 'invalid_query',
         detail: 'dateFrom must be a date as YYYY-MM-DD.',
         help: 'Correct dateFrom and repeat.',
         requestId: '01K9Z0V7Q4M2',

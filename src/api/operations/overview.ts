@@ -125,7 +125,9 @@ const Status = titled('Status', {
   undeclaredParameters: nullable(
     Type.Array(
       titled('UndeclaredParameter', {
-        ...{ team: Type.String(), endpoint: Type.String(), parameter: Type.String() },
+        team: Type.String(),
+        endpoint: Type.String(),
+        parameter: Type.String(),
         message: text('What `refuse` would say of it.'),
         lastSeen: instant('Hour of the last such request that was not cached as a query.'),
       }),
@@ -134,7 +136,8 @@ const Status = titled('Status', {
   ),
   divisibility: Type.Array(
     titled('DivisibilityInStatus', {
-      ...{ endpoint: nullable(Type.String()), split: nullable(Type.Array(Type.String())) },
+      endpoint: nullable(Type.String()),
+      split: nullable(Type.Array(Type.String())),
       state: Type.Enum(['unknown', 'proving', 'proven', 'refuted']),
       inWords: text('Why it is so, and what is missing.'),
     }),

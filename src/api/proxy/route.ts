@@ -131,9 +131,13 @@ function noteRefusal(
   if (!(error instanceof GatewayError) || !REFUSALS.includes(error.code)) return;
   const { team, key } = request.trace;
   refusals.note({
-    ...{ requestId: request.id, at: new Date(now()).toISOString(), team: team ?? '', key: key ?? '' },
+    requestId: request.id,
+    at: new Date(now()).toISOString(),
+    team: team ?? '',
+    key: key ?? '',
     route: `${request.method} ${shownPath(request, log.clean)}`,
-    ...{ code: error.code, rule: error.options.errors?.[0]?.param ?? null },
+    code: error.code,
+    rule: error.options.errors?.[0]?.param ?? null,
   });
 }
 

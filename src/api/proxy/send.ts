@@ -42,7 +42,10 @@ export function createSending({ platform, places, charging, timeoutMs }: Sending
       return judgeAgain();
     };
     const call: Call = {
-      ...{ team: caller.team.id, kind, method, ask },
+      team: caller.team.id,
+      kind,
+      method,
+      ask,
       target: query === '' ? path : `${path}?${query}`,
       body: stream ?? body,
       timeoutMs: Math.max(1, timeoutMs - (uptimeMs() - startedMs)),

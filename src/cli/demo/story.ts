@@ -68,7 +68,9 @@ async function play(ask: Ask, step: number, crowd = 1): Promise<void> {
 
 const askAssistant = (ask: Ask, advertiserId: number) =>
   ask('assistants', '/mcp', {
-    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
     params: {
       name: 'query_report',
       arguments: { advertiserId, period: { relative: 'last_7_days' }, split: ['date'] },

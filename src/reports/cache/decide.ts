@@ -177,8 +177,13 @@ function withPlan(judged: Judged, input: DecideInput): Decision {
   const known = new Map([...before.map(([ref, entry]) => [ref.id, entry] as const), ...judged.known]);
   const plan = (wanted: readonly EntryRef[]) =>
     planFetches({
-      ...{ mode, refs, wanted, known, before: before.map(([ref]) => ref) },
-      ...{ plan: policy.plan, rules: policy.rulesFor(question.report) },
+      mode,
+      refs,
+      wanted,
+      known,
+      before: before.map(([ref]) => ref),
+      plan: policy.plan,
+      rules: policy.rulesFor(question.report),
       nowMs: arrivedAtMs,
       entire: compares,
     });

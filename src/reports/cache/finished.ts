@@ -78,8 +78,14 @@ export async function finish(
   const compacted = compact(made);
   // Spread: Object.assign would make a dictionary of so many members, which is larger, and which each hit would read slowly.
   const finished = {
-    ...{ ...head, coding, ...from, isPieced: segments !== null },
-    ...{ body: compacted, bytes: sizeOf(compacted), inflatesTo: null, replies: null },
+    ...head,
+    coding,
+    ...from,
+    isPieced: segments !== null,
+    body: compacted,
+    bytes: sizeOf(compacted),
+    inflatesTo: null,
+    replies: null,
   };
   return { finished, pieces };
 }

@@ -121,7 +121,8 @@ interface LookUpOptions {
 
 export function createLookUp({ tier, days, purges, now, count, logger }: LookUpOptions) {
   const reads = createOutage({
-    ...{ logger, counted: 'requests' },
+    logger,
+    counted: 'requests',
     lasts: 'the store cannot be read: reports come from memory and from the platform',
     over: 'reports are read from the store again',
   });

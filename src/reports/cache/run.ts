@@ -45,7 +45,10 @@ export async function startRun(
   const status = g.learner.status(question.report);
   const mode = modeOf(question, g.policy, status);
   const run: Run = {
-    ...{ question, context, mode, minFreshness },
+    question,
+    context,
+    mode,
+    minFreshness,
     generation: status.generation,
     entries: createEntries(),
     before: mode.mode === 'days' ? refsBefore(g, question) : [],
@@ -131,8 +134,16 @@ export function decideFor(g: Gateway, run: Run, minFreshness = run.minFreshness)
   const { directives, arrivedAtMs } = context;
   const mayCompare = mode.mode === 'days' && (run.minFreshness === 'usual' || run.minFreshness === 'fresh');
   return decide({
-    ...{ question, mode, entries, before, directives, arrivedAtMs, generation, minFreshness },
-    ...{ policy: g.policy, purges: g.purges },
+    question,
+    mode,
+    entries,
+    before,
+    directives,
+    arrivedAtMs,
+    generation,
+    minFreshness,
+    policy: g.policy,
+    purges: g.purges,
     comparisonDue: mayCompare && g.watch.checks.callIsDue(question),
   });
 }

@@ -46,7 +46,8 @@ export function createCacheTier({
   const underWay = new Map<string, TierWrite>();
 
   const writes = createOutage({
-    ...{ logger, counted: 'answers' },
+    logger,
+    counted: 'answers',
     lasts: 'the cache cannot be written: answers stay in memory',
     over: 'the cache is written again',
   });
@@ -95,7 +96,11 @@ export function createCacheTier({
       );
       await store.write(
         entries.map(({ key: { id }, version, ttlMs }, at) => ({
-          ...{ id, version, ttlMs, bytes: encoded[at] as Buffer, atMs: versionClockMs() },
+          id,
+          version,
+          ttlMs,
+          bytes: encoded[at] as Buffer,
+          atMs: versionClockMs(),
         })),
       );
       writes.worked();

@@ -45,7 +45,11 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
     await Promise.all(changes.map(write));
   }
   return {
-    ...{ store, months, write, encode, close: uses.close },
+    store,
+    months,
+    write,
+    encode,
+    close: uses.close,
     ...createOrders(store, onClock),
     ...createShowDays(reading),
     ...createReadStates(reading),
@@ -121,7 +125,10 @@ type Step = (month: OpenMonth, date: string) => OpenMonth;
 
 function changeOf(place: MonthPlace, dates: readonly string[], step: Step): MonthChange {
   return {
-    ...{ place, days: dates.map(dayOf), ttlMs: 0, order: 0 },
+    place,
+    days: dates.map(dayOf),
+    ttlMs: 0,
+    order: 0,
     apply: (month) => ({ month: dates.reduce(step, month), days: [], parts: new Map() }),
   };
 }

@@ -36,7 +36,9 @@ export function shownDay(
   const header = headerOf(check, { kind, date, digest, hash, rowCount, emptyTail: empty?.tail ?? 'no' });
   const since = empty?.sinceMs;
   return {
-    ...{ check, part, digest },
+    check,
+    part,
+    digest,
     header: since === undefined ? header : { ...header, emptySince: [[date, since]] },
   };
 }

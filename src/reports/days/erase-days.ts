@@ -82,7 +82,9 @@ export async function eraseMonth({ days, isErased }: EraseOptions, place: MonthP
 }
 
 const seenIn = ({ check, ...rest }: Passing) => ({
-  ...{ ...rest, seq: check.seq, fetchedFrom: check.startedAt },
+  ...rest,
+  seq: check.seq,
+  fetchedFrom: check.startedAt,
 });
 
 function withRevisions(

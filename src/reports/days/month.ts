@@ -135,7 +135,10 @@ export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
   const lines = [...days].map(([day, { latest, check, empty, passing, earlier, counted }]) => [
     day,
     {
-      ...{ latest, check: check && placeOf(check), empty, counted },
+      latest,
+      check: check && placeOf(check),
+      empty,
+      counted,
       passing: passing && { ...passing, check: placeOf(passing.check) },
       earlier: earlier === 0 ? undefined : earlier,
     },
@@ -158,7 +161,11 @@ export function decodeMonth(bytes: Buffer): Month | null {
     const passed = passing && checks[passing.check];
     if (own === undefined || (passing !== undefined && passed === undefined)) return null;
     days.set(Number(day), {
-      ...{ latest, check: own, earlier, ...(empty && { empty }), ...(counted && { counted }) },
+      latest,
+      check: own,
+      earlier,
+      ...(empty && { empty }),
+      ...(counted && { counted }),
       ...(passing && passed && { passing: { ...passing, check: passed } as Passing }),
     });
   }

@@ -167,7 +167,8 @@ function record(
     check?.order === fetched.order ? { counted, news: null } : noteLook(counted, observed, counting);
   return {
     ...look,
-    ...{ kind, isFirstFinal: latest.finalFrom !== undefined && !wasFinal },
+    kind,
+    isFirstFinal: latest.finalFrom !== undefined && !wasFinal,
     revisions: all.with(-1, { ...latest, part, hash: seen.hash }),
   };
 }
@@ -250,9 +251,17 @@ function createChecks({ order, credential }: FetchedMonth): (entry: Entry<RowsHe
     const { from = '', to = '', generation = '' } = splitFrom ?? {};
     const name = `${fetchStartedAt} ${fetchedAt} ${from} ${to} ${answerRows} ${complete}`;
     const check = known.get(name) ?? {
-      ...{ order, startedAt: fetchStartedAt, endedAt: fetchedAt, fetchedOn, from, to, answerRows },
+      order,
+      startedAt: fetchStartedAt,
+      endedAt: fetchedAt,
+      fetchedOn,
+      from,
+      to,
+      answerRows,
       ...(complete && { complete }),
-      ...{ seq, generation, credential },
+      seq,
+      generation,
+      credential,
     };
     known.set(name, check);
     return check;

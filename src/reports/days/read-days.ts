@@ -132,7 +132,8 @@ function createAtHand(months: OpenMonths, now: () => number) {
     /** Months of these days as they were read, for a claim. Unknown ones count as absent, so that the claim returns them. */
     knownMonths: (series: string, dates: readonly string[]): Claim['known'] =>
       byMonth(dates).map(([month, some]) => ({
-        ...{ month, days: some.map(dayOf) },
+        month,
+        days: some.map(dayOf),
         stamp: months.knownFor({ series, month }, [])?.stamp ?? 0,
       })),
     /** What the months at hand show, without rows: the store is not asked. */

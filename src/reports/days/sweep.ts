@@ -64,7 +64,12 @@ interface Look extends Accounts {
 
 const NONE: ReadonlySet<string> = new Set();
 const EMPTY: Omit<Look, 'place' | 'atMs'> = {
-  ...{ stamp: 0, current: 0, earlier: 0, unnamed: NONE, fetchedOn: 0, isOpen: false },
+  stamp: 0,
+  current: 0,
+  earlier: 0,
+  unnamed: NONE,
+  fetchedOn: 0,
+  isOpen: false,
 };
 
 interface Sweep extends SweepOptions {
@@ -238,7 +243,9 @@ async function tidy(sweep: Sweep, whole: WholeMonth, formerlyUnnamed: ReadonlySe
     for (const [name, bytes] of added) sizes.set(name, bytes.length);
   }
   const look: Look = {
-    ...{ place, atMs: now(), fetchedOn: lastFetch(whole.month) },
+    place,
+    atMs: now(),
+    fetchedOn: lastFetch(whole.month),
     ...accountsOf(whole, isWritten ? after : whole.month, sizes),
     // That of the write is not known.
     stamp: isWritten ? 0 : stamp,

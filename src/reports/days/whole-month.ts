@@ -87,7 +87,10 @@ export async function rewrite(
 ): Promise<boolean> {
   if (after.days.size === 0) return await removeWhole({ store, months }, whole);
   const write = monthWrite(whole.place, whole, after, {
-    ...{ parts: added, dropped, order: 0, ttlMs: endsInMs ?? 1 },
+    parts: added,
+    dropped,
+    order: 0,
+    ttlMs: endsInMs ?? 1,
   });
   months.forget(whole.place);
   const [present] = await store.write([

@@ -173,7 +173,8 @@ async function writeOf({ encode }: WriteOptions, made: Drafted) {
   for (const [name, days] of fresh) if (isNamed(name, after)) parts.set(name, await encode(days));
   const changes = all.map(({ change }) => change);
   const write = monthWrite((all[0] as Waiting).change.place, before, after, {
-    ...{ parts, dropped: [] },
+    parts,
+    dropped: [],
     order: Math.max(...changes.map(({ order }) => order)),
     ttlMs: Math.max(...changes.map(({ ttlMs }) => ttlMs)),
   });
@@ -204,7 +205,11 @@ export function monthWrite(
       .map(([day, revisions]) => [day, revisions.length === 0 ? null : encodeEarlier(revisions)]),
   );
   return {
-    ...{ ...place, stamp: before.stamp, parts, earlier, dropped },
+    ...place,
+    stamp: before.stamp,
+    parts,
+    earlier,
+    dropped,
     order: Math.max(order, ...[...after.days.values()].map(orderOf)),
     index: encodeMonth({ ...after, sizes }),
     named: namedIn(after, sizes),

@@ -89,7 +89,13 @@ export async function probe(g: Gateway, of: ReportSeries, from: string, to: stri
 function learningFetch(g: Gateway, of: DaysOf, range: Period, team: string): Fetch {
   const { report, series, known } = of;
   return {
-    ...{ report, series, range, team, known, mode: 'days', form: 'rows' },
+    report,
+    series,
+    range,
+    team,
+    known,
+    mode: 'days',
+    form: 'rows',
     order: g.days.nextOrder(),
     patience: newPatience(),
     learns: false,
@@ -154,7 +160,10 @@ function fetchOnce(g: Gateway, slot: Slot, fetch: Fetch, range: Period): Promise
   // In parallel with the call; only the first answers of a process wait for it.
   void g.shapes.load();
   const asked = {
-    ...{ report, range, order, whole: mode === 'whole' || g.history.isFull() },
+    report,
+    range,
+    order,
+    whole: mode === 'whole' || g.history.isFull(),
     seq: g.purges.seq,
     generation: g.learner.status(report).generation,
     startedAt: g.now(),

@@ -252,7 +252,10 @@ function holdLock<T>(
   }
   if (mine.size === 0) void release([]);
   return {
-    ...{ epoch, mine: granted, others, claimed },
+    epoch,
+    mine: granted,
+    others,
+    claimed,
     drop: (dropped) => end(dropped, (pending) => pending.resolve(null)),
     handOver() {
       if (granting.settled !== null) return undefined;

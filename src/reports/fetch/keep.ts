@@ -53,7 +53,9 @@ export async function afterGiven(g: Gateway, fetch: Fetch, fetched: Fetched): Pr
   const { rows, bytes, days } = fetched;
   return {
     ...fetched,
-    ...{ rows: rows && dated(rows), bytes: bytes && dated(bytes), days: days?.map(dated) ?? null },
+    rows: rows && dated(rows),
+    bytes: bytes && dated(bytes),
+    days: days?.map(dated) ?? null,
   };
 }
 

@@ -153,7 +153,9 @@ function diffCell(column: string, before: unknown, after: unknown): CellDiff | n
     const diff = subtract(other, one);
     const percent = percentOf(one, diff);
     return {
-      ...{ old: before, new: after, diff: shownAs(diff) },
+      old: before,
+      new: after,
+      diff: shownAs(diff),
       percent: percent === null ? null : shownAs(percent),
     };
   }

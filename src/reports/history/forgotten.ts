@@ -154,7 +154,9 @@ const ReachForm = Type.Object({
   /** Age from which every day had lost its rows at the last check. */
   edge: Type.Optional(
     Type.Object({
-      ...{ ageDays: Type.Integer(), sinceMs: Milliseconds, atMs: Milliseconds },
+      ageDays: Type.Integer(),
+      sinceMs: Milliseconds,
+      atMs: Milliseconds,
       /** Time and age of a day that was also refused alone. */
       refused: Type.Optional(Type.Tuple([Milliseconds, Type.Integer()])),
     }),
@@ -216,8 +218,13 @@ export function createRetention({
 }) {
   const [ends, edgeAges] = [new Map<string, number>(), new Map<string, number>()];
   const tallies = createSharedTallies<string, Seen>({
-    ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
-    ...{ decode: Seen.parse, encode: JSON.stringify, none: { form: 1, endpoints: {} }, merge },
+    documents,
+    everyMs: FLUSH_EVERY_MS,
+    ttlMs: KEPT_MS,
+    decode: Seen.parse,
+    encode: JSON.stringify,
+    none: { form: 1, endpoints: {} },
+    merge,
     documentOf: (key) => key,
     onWritten: async (_key, all) => noteKnown(all),
     onAway: (error) =>

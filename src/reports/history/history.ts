@@ -314,7 +314,9 @@ function createSweep(options: HistoryOptions) {
   const limits = { ...config.history, currentMaxBytes };
   const sweep = createSweepDays({ ...limits, days, now: clock.now, logger });
   const outage = createOutage({
-    ...{ logger, counted: 'turns', quietMs: 0 },
+    logger,
+    counted: 'turns',
+    quietMs: 0,
     lasts: 'the sweep of stored days failed; trying again each minute',
     over: 'the sweep of stored days was made',
   });

@@ -59,8 +59,10 @@ export async function decodeOldRows(id: string, rows: OldPinRows): Promise<Entry
   if (sum !== bytes.readUInt32BE(37) || codec > DEFLATED) return null;
   const facts = parseObject(rows.facts.toString());
   const stored: StoredBody = {
-    ...{ bytes: body, isDeflated: codec !== PLAIN },
-    ...{ plainLength: bytes.readUInt32BE(29), plainCrc: bytes.readUInt32BE(33) },
+    bytes: body,
+    isDeflated: codec !== PLAIN,
+    plainLength: bytes.readUInt32BE(29),
+    plainCrc: bytes.readUInt32BE(33),
   };
   const [plain = null] = await inflateBodies([stored]);
   const header = facts && membersOf(version, bytes, facts);

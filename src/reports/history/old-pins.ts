@@ -103,8 +103,11 @@ export function createOldPins(options: OldPinsOptions) {
   }
 
   return {
-    ...{ adopt: (owner: string) => adopt(owner), adoptAll },
-    ...{ parts: old.parts, owners: old.owners, remove: old.remove },
+    adopt: (owner: string) => adopt(owner),
+    adoptAll,
+    parts: old.parts,
+    owners: old.owners,
+    remove: old.remove,
   };
 }
 
@@ -185,7 +188,9 @@ function createStep(
     const pins = [...known.pins, ...some.unlisted.map(({ parts: _, ...pin }) => pin)];
     const earlier = known.adopted.filter((id) => index.pins.some((pin) => pin.id === id));
     const made = await target.write(owner, {
-      ...{ stamp, added: some.added, removed: [] },
+      stamp,
+      added: some.added,
+      removed: [],
       index: encodeIndex({ pins, adopted: [...new Set([...earlier, ...ids])] }),
     });
     if (made) for (const id of some.added.keys()) written.add(id);

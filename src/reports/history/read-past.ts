@@ -23,7 +23,10 @@ export async function readPast(
   const dates = daysBetween(report.from as string, report.to as string);
   const unknown = unknownOf(g, report, moment);
   const days = await g.history.readDays({
-    ...{ series, dates, moment, generation: state === 'proven' ? generation : null },
+    series,
+    dates,
+    moment,
+    generation: state === 'proven' ? generation : null,
     rules: g.policy.rulesFor(report),
     ...(unknown && { unknown }),
   });

@@ -167,12 +167,14 @@ export function createRecorder(options: {
     /** Whether the store had no room for the last days. */
     isFull: false,
     full: createOutage({
-      ...{ logger, counted: 'answers' },
+      logger,
+      counted: 'answers',
       lasts: 'the store has no room for days of reports: answers stay in memory, and history misses them',
       over: 'the store has room for days of reports again',
     }),
     away: createOutage({
-      ...{ logger, counted: 'answers' },
+      logger,
+      counted: 'answers',
       lasts: 'days of reports cannot be stored: answers stay in memory, and history misses them',
       over: 'days of reports are stored again',
     }),
@@ -261,12 +263,25 @@ function changeOf(
   const missedOf = (date: string) => r.missed.get(nameOf(series, date));
   const ends = days.map(({ header }) => freshForMs(header, rules) + rules.staleIfErrorMs);
   return {
-    ...{ place, order, ttlMs: Math.max(...ends) },
+    place,
+    order,
+    ttlMs: Math.max(...ends),
     days: days.map((entry) => dayOf(dateOf(entry))),
     apply: (month) =>
       noteFetch(month, {
-        ...{ days, order, credential, rules, isRecorded, counting, asked, kind, name, missedOf, isErased },
-        ...{ unreadable: r.days.unreadableOf(place), clockUs: r.days.clockUs() },
+        days,
+        order,
+        credential,
+        rules,
+        isRecorded,
+        counting,
+        asked,
+        kind,
+        name,
+        missedOf,
+        isErased,
+        unreadable: r.days.unreadableOf(place),
+        clockUs: r.days.clockUs(),
       }),
   };
 }

@@ -252,7 +252,10 @@ export function createAdvertisers(options: AdvertisersOptions) {
   const present = (book: KnownAdvertisers) => without(book, isGoneBy(options));
   const form = { key: KEY, ttlMs: KEPT_MS, decode: decodeAdvertisers, encode: encodeAdvertisers };
   const tallies = createSharedTallies<string, KnownAdvertisers>({
-    ...{ ...form, documents, everyMs: FLUSH_EVERY_MS, none: NO_ADVERTISERS },
+    ...form,
+    documents,
+    everyMs: FLUSH_EVERY_MS,
+    none: NO_ADVERTISERS,
     documentOf: (key) => key,
     merge: (one, other) => bounded(merge(one, other)),
     keep: present,
@@ -327,7 +330,10 @@ function isNews(one: SeenAdvertiser, before: SeenAdvertiser | undefined): boolea
 function isGoneBy({ purges, erasures }: AdvertisersOptions) {
   return (id: string, { seq, at }: Source): boolean =>
     purges.isPurged({
-      ...{ seq, advertiserId: id, named: [], held: [id] },
+      seq,
+      advertiserId: id,
+      named: [],
+      held: [id],
       // A purge of some reports or days leaves the name.
       ...{ endpoint: '', from: '9999-12-31', to: '0000-01-01' },
     }) || erasures.isErased({ seq, fetchedFrom: at, asked: [id], held: [id], rowCount: 1 });

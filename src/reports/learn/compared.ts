@@ -84,7 +84,10 @@ export function createCompared(documents: Documents, now: () => number) {
   /** @throws StoreUnavailable */
   async function change(name: string, step: (all: Compared) => Compared): Promise<void> {
     const all = await mergeDocument<Compared>(documents, {
-      ...{ key: keyOf(name), ttlMs: KEPT_MS, decode: ComparedForm.parse, encode: JSON.stringify },
+      key: keyOf(name),
+      ttlMs: KEPT_MS,
+      decode: ComparedForm.parse,
+      encode: JSON.stringify,
       add: (before) => step(before ?? NOTHING),
     });
     if (all !== null) remember(name, all.groups.reduce<Groups>(connect, groupsOf(name)));

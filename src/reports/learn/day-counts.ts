@@ -23,7 +23,11 @@ export function createDayCounts({
   let adds = new Map<string, CounterAdd>();
   let raises = new Map<string, CounterRaise>();
   const { flush } = createCountBatches({
-    ...{ counters, clock, logger, everyMs: null, what: 'what was counted of days' },
+    counters,
+    clock,
+    logger,
+    everyMs: null,
+    what: 'what was counted of days',
     isEmpty: () => adds.size + raises.size === 0,
     take() {
       const batch = { adds: [...adds.values()], raises: [...raises.values()], ttlMs: KEPT_MS };

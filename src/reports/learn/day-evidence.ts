@@ -117,7 +117,10 @@ export class DayEvidence {
       logger.warn(`finality is not learned because history is off: ${off}`);
     const notLearned = mode === 'fixed' ? 'finality.mode is fixed.' : off;
     this.aboutFinality = {
-      ...{ mode, maxDays, restatementDays, approximate: FINALITY_APPROXIMATE },
+      mode,
+      maxDays,
+      restatementDays,
+      approximate: FINALITY_APPROXIMATE,
       ...(notLearned === null ? {} : { notLearned }),
     };
     this.aboutTruth = { ...ABOUT_TRUTH, ...(off === null ? {} : { notMeasured: off }) };

@@ -164,7 +164,8 @@ export function countAges(
     staysFrom(again, restatementDays + 1, changedAfter);
   if (isCalm) ages.push([`calm ${lateOn}`, 1]);
   const counted = {
-    ...{ ...before, again: again.toString(16) },
+    ...before,
+    again: again.toString(16),
     ...(changedAfter > 0 && { changedAfter }),
     ...(isCalm && { calm: lateOn }),
   };

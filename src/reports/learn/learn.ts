@@ -45,7 +45,9 @@ type Kinds = ReturnType<typeof createKinds>;
 
 export function createKinds(registry: Registry) {
   const book = createRecordBook<Divisibility>(registry, {
-    ...{ prefix: PREFIX, max: MAX_KINDS, read: Divisibility.read },
+    prefix: PREFIX,
+    max: MAX_KINDS,
+    read: Divisibility.read,
     forget: (others) => surplus(others.map(([record, { revision }]) => ({ record, revision }))),
   });
   const base = () => registry.get(BASE_RECORD)?.value ?? FIRST_GENERATION;

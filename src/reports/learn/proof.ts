@@ -77,7 +77,9 @@ export async function proveDivisible(input: ProofInput): Promise<ProofResult> {
 class Proving {
   /** What was asked so far. */
   readonly asked: { from: string | null; to: string | null; calls: number } = {
-    ...{ from: null, to: null, calls: 0 },
+    from: null,
+    to: null,
+    calls: 0,
   };
   readonly #input: ProofInput;
 

@@ -36,8 +36,13 @@ export function createSeenUndeclared({
   readonly logger: Logger;
 }) {
   const tallies = createSharedTallies<string, Seen>({
-    ...{ documents, everyMs: FLUSH_EVERY_MS, ttlMs: KEPT_MS },
-    ...{ decode: Seen.parse, encode: JSON.stringify, none: { form: 1, lastMs: {} }, merge },
+    documents,
+    everyMs: FLUSH_EVERY_MS,
+    ttlMs: KEPT_MS,
+    decode: Seen.parse,
+    encode: JSON.stringify,
+    none: { form: 1, lastMs: {} },
+    merge,
     documentOf: (key) => key,
     onAway: (error) => logger.debug({ err: error }, 'failed to store undeclared parameters; retrying'),
   });

@@ -103,7 +103,9 @@ export type Windows = ReturnType<typeof createWindows>;
 
 export function createWindows(registry: Registry) {
   const book = createRecordBook<KnownWindow | null>(registry, {
-    ...{ prefix: PREFIX, max: MAX_SCOPES, read: WindowForm.parse },
+    prefix: PREFIX,
+    max: MAX_SCOPES,
+    read: WindowForm.parse,
     forget: (others) => idleFirst(others).slice(0, Math.max(0, others.length + 1 - MAX_SCOPES)),
   });
   return {

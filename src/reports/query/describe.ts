@@ -221,9 +221,17 @@ const EXAMPLE = {
     ...[{ date: '2026-11-02', advertiserId: 1, currency: 'USD', impressions: 980, clicks: 11, spent: 2.6 }],
   ],
   meta: {
-    ...{ endpoint: 'campaigns/get', advertiserId: 1, period: { from: '2026-11-01', to: '2026-11-02' } },
-    ...{ split: ['date'], spentBased: null, rowCount: 2, asOf: '2026-11-21T01:02:03.000Z' },
-    ...{ final: false, firstProvisionalDate: '2026-11-02', stale: false, reach: { summable: false } },
+    endpoint: 'campaigns/get',
+    advertiserId: 1,
+    period: { from: '2026-11-01', to: '2026-11-02' },
+    split: ['date'],
+    spentBased: null,
+    rowCount: 2,
+    asOf: '2026-11-21T01:02:03.000Z',
+    final: false,
+    firstProvisionalDate: '2026-11-02',
+    stale: false,
+    reach: { summable: false },
   },
 };
 

@@ -63,7 +63,9 @@ export function pageOf(table: Table, { caps, fromRow, cursorChars }: PageAsk): P
   }
   const note = shortened === 0 ? '' : `"shortenedCells":${shortened},`;
   return {
-    ...{ totalRows, columns, nextRow },
+    totalRows,
+    columns,
+    nextRow,
     rest: `${head}${note}"rows":[${texts.join(',')}]}`,
     state: hash.digest('base64url').slice(0, STATE_CHARS),
     knownAt: typeof about.knownAt === 'string' ? about.knownAt : null,

@@ -49,8 +49,11 @@ export async function openCacheFolder(dataDir: string, maxBytes: number, clock: 
   async function open(number: number): Promise<Generation> {
     const path = join(folder, `${FORM}-${number}`);
     const environment = await openEnvironment({
-      ...{ folder: path, mapBytes: maxBytes + MAP_SPARE_BYTES },
-      ...{ durable: false, timeoutMs: TIMEOUT_MS, logger },
+      folder: path,
+      mapBytes: maxBytes + MAP_SPARE_BYTES,
+      durable: false,
+      timeoutMs: TIMEOUT_MS,
+      logger,
     });
     const read: Environment['read'] = (use) => {
       try {
@@ -108,7 +111,8 @@ export async function openCacheFolder(dataDir: string, maxBytes: number, clock: 
   return {
     generations,
     cache: createDiskCache({
-      ...{ clock, generations },
+      clock,
+      generations,
       async hasRoom() {
         await replacing;
         if (clock.monotonicMs() - lookedAtMs >= ROOM_EVERY_MS) {

@@ -104,7 +104,11 @@ export function createDiskCache(options: DiskCacheOptions): CacheStore {
     },
     async write(entries) {
       const writes = entries.map(({ id, version, bytes, ttlMs, atMs = version }) => ({
-        ...{ id, version: wholeVersion(version), bytes, ttlMs: wholeMs(ttlMs), atMs },
+        id,
+        version: wholeVersion(version),
+        bytes,
+        ttlMs: wholeMs(ttlMs),
+        atMs,
       }));
       if (writes.length === 0) return;
       if (!(await hasRoom()))

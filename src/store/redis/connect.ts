@@ -125,7 +125,12 @@ export function createClient(
     if (sentinels.length === 0 || name === '')
       throw new StoreRefused('a Redis by sentinels needs at least one sentinel and the name of the primary');
     return new Redis({
-      ...{ ...common, ...node, retryStrategy, ...secrets, name, failoverDetector: true },
+      ...common,
+      ...node,
+      retryStrategy,
+      ...secrets,
+      name,
+      failoverDetector: true,
       sentinels: sentinels.map((one) => ({ ...one })),
       sentinelCommandTimeout: connectTimeoutMs,
       sentinelRetryStrategy: retryStrategy,

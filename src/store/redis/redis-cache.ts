@@ -34,7 +34,10 @@ export function createRedisCache(link: Link, keys: Keys, bound: Pick<CacheBound,
     async write(entries) {
       if (entries.length === 0) return;
       const writes = entries.map(({ id, version, bytes, ttlMs, atMs = version }) => ({
-        ...{ key: keys.cache(id), version: wholeVersion(version), ttlMs: wholeMs(ttlMs), bytes },
+        key: keys.cache(id),
+        version: wholeVersion(version),
+        ttlMs: wholeMs(ttlMs),
+        bytes,
         latest: Math.max(wholeVersion(version), Math.floor(atMs)) + VERSION_LEAD_MAX_MS,
       }));
       await bound.admit(writes.reduce((sum, { bytes }) => sum + bytes.length, 0));

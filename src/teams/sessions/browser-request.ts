@@ -27,7 +27,10 @@ export function arrivalOf(request: FastifyRequest): Arrival {
   const isHere =
     LOOPBACK.test(raw.socket.remoteAddress ?? '') && LOOPBACK.test(ip) && LOOPBACK_HOST.test(host);
   return {
-    ...{ method, host, origin, cookie },
+    method,
+    host,
+    origin,
+    cookie,
     ownOrigin: `${protocol}://${host}`,
     csrf: typeof csrf === 'string' ? csrf : undefined,
     secure: protocol === 'https' || !isHere,

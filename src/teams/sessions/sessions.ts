@@ -261,7 +261,11 @@ function keptForMs(record: SessionRecord, nowMs: number): number {
 function sessionOf(id: string, record: SessionRecord, readOnly: string | null): Session {
   const { holder, host, origin, bound } = record;
   return {
-    ...{ id, holder, host, origin, readOnly },
+    id,
+    holder,
+    host,
+    origin,
+    readOnly,
     csrf: mac(id, 'csrf'),
     endsAtMs: endsAtMs(record),
     binds: (proof) => isSame(bound, bind(id, proof)),

@@ -74,7 +74,12 @@ export function createTally(options: TallyOptions) {
   }
 
   const batches = createCountBatches({
-    ...{ counters, clock, logger, what: 'counts of requests', take, everyMs: null },
+    counters,
+    clock,
+    logger,
+    what: 'counts of requests',
+    take,
+    everyMs: null,
     isEmpty: () => all.cells.size + teams.size === 0 && (notes?.isEmpty() ?? true),
   });
   const everyMs = options.everyMs === undefined ? EVERY_MS : options.everyMs;

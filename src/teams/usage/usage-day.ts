@@ -76,7 +76,8 @@ export function usageOf(day: string, team: string, fields: ReadonlyMap<string, n
     PLACES[field].reduce((sum, at) => sum + (fields.get(fieldOf(0, at)) ?? 0), fields.get(field) ?? 0);
   const byMcp = of(BY_MCP);
   return {
-    ...{ day, team },
+    day,
+    team,
     ...(Object.fromEntries(USAGE_FIELDS.map((field) => [field, of(field)])) as UsageCounts),
     ...(byMcp === 0 ? {} : { [BY_MCP]: byMcp }),
   };

@@ -31,7 +31,11 @@ const WRITTEN_EVERY_MS = 1000;
 
 export function createRefusals(documents: Documents, logger: Logger) {
   const tallies = createSharedTallies<typeof KEY, Refused>({
-    ...{ documents, everyMs: WRITTEN_EVERY_MS, ttlMs: KEPT_MS, none: [], merge: newest },
+    documents,
+    everyMs: WRITTEN_EVERY_MS,
+    ttlMs: KEPT_MS,
+    none: [],
+    merge: newest,
     documentOf: (key) => key,
     decode: Form.parse,
     encode: (refusals) => JSON.stringify(refusals),

@@ -41,7 +41,10 @@ export function telling(
   nowMs: () => number = uptimeMs,
 ): SpanExporter {
   const outage = createOutage({
-    ...{ logger, nowMs, counted: 'spans', quietMs: 0 },
+    logger,
+    nowMs,
+    counted: 'spans',
+    quietMs: 0,
     lasts: 'failed to export spans to the OpenTelemetry collector; they are lost',
     over: 'the OpenTelemetry collector accepts spans again',
   });

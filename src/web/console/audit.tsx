@@ -20,7 +20,8 @@ const PAGE = 50;
 const FILTER: readonly FieldSpec[] = [
   { name: 'search', label: 'Text', is: 'search', placeholder: 'a name, an id, an address …' },
   {
-    ...{ name: 'action', label: 'About' },
+    name: 'action',
+    label: 'About',
     options: [
       ['', 'everything'],
       ['team', 'teams'],
@@ -85,7 +86,8 @@ function Lately({ chosen }: { readonly chosen: string }) {
                 height={100}
                 times={days.map((day) => Date.parse(day) / 1000)}
                 lines={actors.map(({ name, own }, index) => ({
-                  ...{ title: name, color: COLORS[index] as string },
+                  title: name,
+                  color: COLORS[index] as string,
                   values: days.map((day) => own.filter(({ at }) => at.startsWith(day)).length),
                 }))}
               />

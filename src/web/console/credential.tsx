@@ -287,11 +287,16 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
 
 const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
   {
-    ...{ name: 'token', label: 'Token', is: 'password', required: true },
+    name: 'token',
+    label: 'Token',
+    is: 'password',
+    required: true,
     help: "Copied from the platform's dashboard, whole.",
   },
   {
-    ...{ name: 'expiresAt', label: 'Expires on', is: 'date' },
+    name: 'expiresAt',
+    label: 'Expires on',
+    is: 'date',
     help: 'Default: a year from now, as the platform promises.',
   },
 ];

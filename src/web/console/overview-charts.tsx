@@ -122,20 +122,28 @@ interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
 }
 
 export const REQUESTS: ChartSpec = {
-  ...{ title: 'Requests by outcome', label: 'Requests over time, by outcome' },
-  ...{ lines: outcomeLines, kind: 'stacked' },
+  title: 'Requests by outcome',
+  label: 'Requests over time, by outcome',
+  lines: outcomeLines,
+  kind: 'stacked',
 };
 export const CALLS: ChartSpec = {
-  ...{ title: 'Platform calls', label: 'Platform calls made and saved over time', lines: callLines },
+  title: 'Platform calls',
+  label: 'Platform calls made and saved over time',
+  lines: callLines,
 };
 const OTHERS: readonly ChartSpec[] = [
   {
-    ...{ title: 'Hits by tier', label: 'Hits over time, from memory and from the store' },
-    ...{ lines: tiersOf, kind: 'stacked' },
+    title: 'Hits by tier',
+    label: 'Hits over time, from memory and from the store',
+    lines: tiersOf,
+    kind: 'stacked',
   },
   {
-    ...{ title: 'Latency', label: 'Median and 99th percentile of latency over time' },
-    ...{ lines: latencyOf, format: duration },
+    title: 'Latency',
+    label: 'Median and 99th percentile of latency over time',
+    lines: latencyOf,
+    format: duration,
   },
   { title: 'Errors and refusals', label: 'Errors and rate-limited requests over time', lines: faultsOf },
 ];

@@ -110,7 +110,8 @@ interface ChangesTableProps {
 function ChangesTable({ groups, total, measures }: ChangesTableProps) {
   const columns = measures.map(
     ({ name, title }): Column<ComparedGroup> => ({
-      ...{ title, numeric: true },
+      title,
+      numeric: true,
       cell: ({ changes }) => <ChangeCell change={changes[name]} />,
       by: ({ changes }) => changes[name]?.diff ?? null,
     }),

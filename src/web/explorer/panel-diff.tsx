@@ -71,7 +71,9 @@ export function DiffPanel({ question, view, setView }: Viewed) {
 
 const MOMENTS: readonly FieldSpec[] = [
   {
-    ...{ name: 'from', label: 'From (UTC)', is: 'datetime-local' },
+    name: 'from',
+    label: 'From (UTC)',
+    is: 'datetime-local',
     help: 'Default: the first revision of each day.',
   },
   { name: 'to', label: 'To (UTC)', is: 'datetime-local', help: 'Default: now.' },
@@ -127,7 +129,8 @@ function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Colu
     return value === null ? null : Number(value);
   };
   return {
-    ...{ title, numeric: true },
+    title,
+    numeric: true,
     cell: (line) => {
       const number = numberOf(line);
       return number === null ? '–' : `${change.format(number)}${unit}`;

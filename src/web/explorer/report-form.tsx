@@ -64,7 +64,8 @@ const OWN_DAYS: readonly FieldSpec[] = [
   { name: 'dateTo', label: 'Last day', is: 'date', required: true },
 ];
 const CURRENCY: FieldSpec = {
-  ...{ name: 'spentBased', label: 'Currency' },
+  name: 'spentBased',
+  label: 'Currency',
   options: [
     ['', 'Platform default'],
     ['usd', 'US dollars'],
@@ -82,22 +83,29 @@ function fieldsOf(
   const isUnusual = period !== '' && !PERIODS.some(([value]) => value === period);
   return [
     {
-      ...{ name: 'endpoint', label: 'Report' },
+      name: 'endpoint',
+      label: 'Report',
       options: [...(known ? [] : [endpoint]), ...endpoints.map(({ name }) => name)],
     },
     {
-      ...{ name: 'advertiserId', label: 'Advertiser', required: true, offers: advertisers },
+      name: 'advertiserId',
+      label: 'Advertiser',
+      required: true,
+      offers: advertisers,
       help:
         advertisers.find(({ id }) => String(id) === advertiserId)?.name ?? 'An id, or a name from the list.',
     },
     {
-      ...{ name: 'period', label: 'Period' },
+      name: 'period',
+      label: 'Period',
       options: [...PERIODS, ...(isUnusual ? [period] : []), ['', 'Custom …']],
     },
     ...(period === '' ? OWN_DAYS : []),
     ...(known?.hasCurrency ? [CURRENCY] : []),
     {
-      ...{ name: 'asOf', label: 'As of (UTC)', is: 'datetime-local' },
+      name: 'asOf',
+      label: 'As of (UTC)',
+      is: 'datetime-local',
       help: 'Default: now. Otherwise the data known at that time.',
     },
   ];

@@ -19,7 +19,9 @@ export const numberColumn = <Row,>(
   of: (row: Row) => number | null,
   shown: (value: number) => string = compact,
 ): Column<Row> => ({
-  ...{ title, numeric: true, by: of },
+  title,
+  numeric: true,
+  by: of,
   cell: (row) => {
     const value = of(row);
     return value === null ? '–' : shown(value);
@@ -32,7 +34,8 @@ export const timeColumn = <Row,>(
   of: (row: Row) => string | null,
   none: string,
 ): Column<Row> => ({
-  ...{ title, by: of },
+  title,
+  by: of,
   cell: (row) => {
     const at = of(row);
     return at === null ? none : fromNow(at, Date.now());

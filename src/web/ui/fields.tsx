@@ -138,7 +138,11 @@ function Control({ field, value, choose }: Omit<SelectProps, 'options'> & { read
   const { is = 'text', options, offers, placeholder, required, maxLength, rows = 3 } = field;
   if (options !== undefined) return <Select options={options} value={value} choose={choose} />;
   const common = {
-    ...{ value, placeholder, required, maxLength, spellcheck: false },
+    value,
+    placeholder,
+    required,
+    maxLength,
+    spellcheck: false,
     onInput: (event: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
       choose(event.currentTarget.value),
   };

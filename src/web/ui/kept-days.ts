@@ -41,8 +41,14 @@ export function byMonth(days: readonly KeptDay[]): (readonly [string, readonly K
 export const weekday = (date: string): number => ((new Date(date).getUTCDay() + 6) % 7) + 1;
 
 const STEPS: Readonly<Record<string, number>> = {
-  ...{ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 },
-  ...{ PageUp: -28, PageDown: 28, Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY },
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  ArrowUp: -7,
+  ArrowDown: 7,
+  PageUp: -28,
+  PageDown: 28,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
 };
 
 /** @returns the index that a key leads to; null for other keys */

@@ -119,10 +119,16 @@ describe('GET /admin/v1/cache/explain', () => {
     expect(json).toMatchObject({
       canonical: { method: 'GET', target: `/api/v1/report/campaigns/get?${WEEK}`, body: null },
       policy: {
-        ...{ mode: 'days', because: 'pinned by configuration', divisibility: null },
-        ...{ restatementDays: 5, staleWhileRevalidateSeconds: 600, staleIfErrorSeconds: 604_800 },
+        mode: 'days',
+        because: 'pinned by configuration',
+        divisibility: null,
+        restatementDays: 5,
+        staleWhileRevalidateSeconds: 600,
+        staleIfErrorSeconds: 604_800,
       },
-      ...{ whole: null, refusal: null, storeAway: false },
+      whole: null,
+      refusal: null,
+      storeAway: false,
       calls: [{ from: '2026-11-13', to: '2026-11-14' }],
     });
     expect(String(json.key)).toContain(String(json.series));
@@ -276,7 +282,11 @@ describe('writes over the admin API', () => {
     await reservations.keepUnknown(one, 'it ended with upstream_timeout');
     const shown = {
       id: one.id,
-      ...{ team: 'growth', route: ROUTE, day: '2026-11-21', amount: 2.5, currency: 'EUR' },
+      team: 'growth',
+      route: ROUTE,
+      day: '2026-11-21',
+      amount: 2.5,
+      currency: 'EUR',
       at: '2026-11-21T12:00:00.000Z',
       why: 'it ended with upstream_timeout',
     };

@@ -23,7 +23,9 @@ describe('learn', () => {
     expect((await stateOf(gateway, '&x=1')).because).toBe('proven divisible by day');
     expect((await gateway.manage('GET', '/status')).divisibility).toEqual([
       {
-        ...{ endpoint: 'campaigns/get', split: ['date'], state: 'proven' },
+        endpoint: 'campaigns/get',
+        split: ['date'],
+        state: 'proven',
         inWords: expect.stringMatching(/^Cached by day\. A period of 28 days /),
       },
     ]);

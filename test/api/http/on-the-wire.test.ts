@@ -15,8 +15,12 @@ const QUERY = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 
 const metricsPlaneOf = (services: Services) =>
   buildMetricsPlane({
-    ...{ services, adminToken: fixedSecret('ADMIN_TOKEN', ADMIN_TOKEN), stopping: () => false },
-    ...{ metricsText: async () => '', workersReady: () => true, dataUrl: () => null },
+    services,
+    adminToken: fixedSecret('ADMIN_TOKEN', ADMIN_TOKEN),
+    stopping: () => false,
+    metricsText: async () => '',
+    workersReady: () => true,
+    dataUrl: () => null,
   });
 
 describe('an answer', () => {
@@ -54,7 +58,9 @@ describe('an answer', () => {
     const metrics = await metricsPlaneOf(shared().services);
     for (const url of ['/nothing', '/doc', '/metric'])
       expect((await metrics.inject({ url })).json()).toMatchObject({
-        ...{ status: 404, code: 'not_found', detail: 'There is nothing at this address.' },
+        status: 404,
+        code: 'not_found',
+        detail: 'There is nothing at this address.',
         help: 'Use /healthz, /readyz, /metrics.',
       });
   });

@@ -16,7 +16,9 @@ const cursorsUnder = (pepper: string) => createCursors({ pepper: () => Buffer.fr
 const cursors = cursorsUnder('pepper of the replicas');
 const CURSOR: Cursor = {
   args: { advertiserId: 1, filters: [{ name: 'campaignIds[]', values: ['7', 'ü😀'] }] },
-  ...{ fromRow: 100, state: 's'.repeat(22), atMs: clock.now() },
+  fromRow: 100,
+  state: 's'.repeat(22),
+  atMs: clock.now(),
 };
 const given = cursors.write(callerOf(), 'query_report', CURSOR) as string;
 

@@ -249,8 +249,10 @@ it.each(['2025-11-25', '2026-07-28'])(
       const { statusCode, body } = await request(`${url}/mcp`, {
         method: 'POST',
         headers: {
-          ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': revision },
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': revision,
           ...(isModern ? { 'mcp-method': 'tools/call', 'mcp-name': name } : {}),
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: ID, method: 'tools/call', params }),

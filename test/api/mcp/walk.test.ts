@@ -35,7 +35,9 @@ beforeAll(async () => {
   seeing = await gateway.addTeam({ id: 'columnists', ...TEAM });
   await prove(gateway, key, { more: '&byCampaign=1' });
   replica = await startGatewayAt(gateway.simulator, {
-    ...{ logLevel: 'info', config: CONFIG, clock: gateway.clock },
+    logLevel: 'info',
+    config: CONFIG,
+    clock: gateway.clock,
     sharedStore: gateway.store,
   });
 });
@@ -233,8 +235,12 @@ describe('large', () => {
 
   const rows = (count: number, spent: number) =>
     Array.from({ length: count }, (_, at) => ({
-      ...{ campaign_id: at + 1, campaign_name: at % 2 === 0 ? ORDERS : `Näme \u{1f600} "${at}"` },
-      ...{ advertiser_id: 1, impressions: at, spent: spent + at, reach: at },
+      campaign_id: at + 1,
+      campaign_name: at % 2 === 0 ? ORDERS : `Näme \u{1f600} "${at}"`,
+      advertiser_id: 1,
+      impressions: at,
+      spent: spent + at,
+      reach: at,
     }));
 
   /** A platform that answers every call with `data`, and an agent of a team of a gateway before it. */

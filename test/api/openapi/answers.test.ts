@@ -11,14 +11,14 @@ import { Description, type Document } from './document.js';
 const BY_DATE = 'advertiserId=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-07';
 const CREATE = '/api/v1/campaign/create';
 const CAMPAIGN = {
-  ...{
-    userId: 1,
-    name: 'Autumn',
-    adDomain: 'shop.example',
-    clickUrl: 'https://shop.example/',
-    country: 'DE',
-  },
-  ...{ dates: { from: '2027-01-01', to: '2027-02-01' }, bid: 1.5, budget: { daily: 10, total: 300 } },
+  userId: 1,
+  name: 'Autumn',
+  adDomain: 'shop.example',
+  clickUrl: 'https://shop.example/',
+  country: 'DE',
+  dates: { from: '2027-01-01', to: '2027-02-01' },
+  bid: 1.5,
+  budget: { daily: 10, total: 300 },
   creativeSetIds: [1],
 };
 const TEAM = {
@@ -272,7 +272,10 @@ describe('the admin plane', () => {
     await change('POST', '/admin/v1/history/erase', { advertiserId: 1 });
     for (const dryRun of [true, false])
       await change('POST', '/admin/v1/history/accept-empty', {
-        ...{ advertiserId: 1, endpoint: 'campaigns/get', before: '2026-01-01', dryRun },
+        advertiserId: 1,
+        endpoint: 'campaigns/get',
+        before: '2026-01-01',
+        dryRun,
       });
     for (const team of [{}, { team: 'a' }]) {
       const order = { ...team, reason: 'budgets look wrong' };

@@ -26,10 +26,22 @@ const CHARGE = { route: ROUTE, amount: 900, max: 1000, currency: undefined };
 function passageOf(more: Partial<Passage> = {}): Passage {
   return {
     caller: callerOf({ advertisers: '*' }),
-    ...{ method: 'POST', path: PATH, rule: undefined, trace: new Trace() },
+    method: 'POST',
+    path: PATH,
+    rule: undefined,
+    trace: new Trace(),
     gone: new AbortController().signal,
-    ...{ pairs: [], query: '', body: null, stream: null, parsed: null, fault: null, keyed: null },
-    ...{ dryRun: false, givenChecksum: null, judgeAgain: () => CHARGE, assertStillAllowed: () => {} },
+    pairs: [],
+    query: '',
+    body: null,
+    stream: null,
+    parsed: null,
+    fault: null,
+    keyed: null,
+    dryRun: false,
+    givenChecksum: null,
+    judgeAgain: () => CHARGE,
+    assertStillAllowed: () => {},
     ...more,
   };
 }

@@ -7,8 +7,17 @@ import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, createTestClock, SECOND } from '../../support/test-clock.js';
 
 const LINE: Omit<TailLine, 'at'> = {
-  ...{ team: 'growth', key: 'k1', method: 'GET', path: '/api/v1/report/campaigns/get', status: 200 },
-  ...{ outcome: 'hit', platformCalls: 0, ms: 1.5, rows: 7, bytes: 99, requestId: 'r1' },
+  team: 'growth',
+  key: 'k1',
+  method: 'GET',
+  path: '/api/v1/report/campaigns/get',
+  status: 200,
+  outcome: 'hit',
+  platformCalls: 0,
+  ms: 1.5,
+  rows: 7,
+  bytes: 99,
+  requestId: 'r1',
 };
 
 function open() {
@@ -67,7 +76,9 @@ it('drops lines of which a reader takes none, and says so where they were', asyn
         return stop;
       },
     },
-    ...{ team: 'growth', outcome: 'hit', durationMs: null },
+    team: 'growth',
+    outcome: 'hit',
+    durationMs: null,
     mayContinue: () => true,
     monotonicMs: createStandingClock().monotonicMs,
   });
@@ -92,7 +103,11 @@ it('ends when whoever asked may no longer look', async () => {
   const { monotonicMs } = createTestClock();
   let isAllowed = true;
   const stream = createTailStream({
-    ...{ tail, team: null, outcome: null, durationMs: null, monotonicMs },
+    tail,
+    team: null,
+    outcome: null,
+    durationMs: null,
+    monotonicMs,
     mayContinue: async () => {
       if (!isAllowed) throw new Error('the token was taken back');
       return true;

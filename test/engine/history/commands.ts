@@ -302,8 +302,12 @@ const sweeping = fc.constantFrom(20, 40).map((retentionDays) =>
     if (gateways.outage.away) return;
     const { store } = gateways.at(0);
     const sweep = createSweepDays({
-      ...{ days: daysOn(store.days), retentionDays, now: clock.now, logger: SILENT },
-      ...{ maxBytes: Number.POSITIVE_INFINITY, currentMaxBytes: Number.POSITIVE_INFINITY },
+      days: daysOn(store.days),
+      retentionDays,
+      now: clock.now,
+      logger: SILENT,
+      maxBytes: Number.POSITIVE_INFINITY,
+      currentMaxBytes: Number.POSITIVE_INFINITY,
     });
     await sweep(() => false);
     oracle.sweep(shiftDay(new Date(clock.now()).toISOString().slice(0, 10), -retentionDays).slice(0, 7));

@@ -47,7 +47,10 @@ export async function startGateways({ platform, clock, config, redis }: Gateways
   const open = async () => {
     const store = await openStore();
     const gateway = await startGatewayAt(platform, {
-      ...{ clock, config, logLevel: 'warn', sharedStore: store },
+      clock,
+      config,
+      logLevel: 'warn',
+      sharedStore: store,
       wrapStore: (whole) => ({ ...whole, days: breakable(whole.days, outage) }),
     });
     return { store, gateway };

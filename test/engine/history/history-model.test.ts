@@ -39,11 +39,14 @@ async function play(
   const clock = createTestClock('2026-11-10T02:00:00.500Z');
   const platform = await startRestatingPlatform({ clock, timezone, curve });
   const gateways = await startGateways({
-    ...{ platform, clock, redis },
+    platform,
+    clock,
+    redis,
     config: {
       platform: { timezone },
       report: {
-        ...{ restatementDays: RESTATEMENT_DAYS, mergeGapDays },
+        restatementDays: RESTATEMENT_DAYS,
+        mergeGapDays,
         endpoints: { 'campaigns/get': { divisible: 'always' } },
       },
       finality: { mode },
@@ -58,7 +61,13 @@ async function play(
     await gateways.agreed();
     const oracle = createOracle(timezone, gateways.count);
     const world: World = {
-      ...{ clock, platform, gateways, oracle, timezone, mode, keys },
+      clock,
+      platform,
+      gateways,
+      oracle,
+      timezone,
+      mode,
+      keys,
       revisions: new Map(),
       pins: [],
       asked: [],

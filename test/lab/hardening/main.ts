@@ -60,8 +60,12 @@ async function runStages({ minutes, only, seed }: Options): Promise<readonly Sta
       .run({ seed, say: tell, timeLeft: () => until - Date.now() })
       .catch((error: Error): CaseResult[] => [
         {
-          ...{ name: 'the stage itself', what: 'It ended by an error.', times: 1, worst: '-' },
-          ...{ result: 'failed', note: error.stack ?? String(error) },
+          name: 'the stage itself',
+          what: 'It ended by an error.',
+          times: 1,
+          worst: '-',
+          result: 'failed',
+          note: error.stack ?? String(error),
         },
       ]);
     for (const { name, result, times, worst, note = '' } of cases)

@@ -34,7 +34,12 @@ export interface Stage {
 }
 
 export const notRun = (name: string, what: string, note = 'time was up'): CaseResult => ({
-  ...{ name, what, times: 0, result: 'not run', worst: '-', note },
+  name,
+  what,
+  times: 0,
+  result: 'not run',
+  worst: '-',
+  note,
 });
 
 /** Another one first with each seed, so that short runs do not always leave out the same. */

@@ -19,7 +19,10 @@ async function openUnproven(says: Outcome = 'accepted') {
       return { outcome: says, reason: '', target: '/any', platformNowMs: null };
     };
     const proof = createFirstProof({
-      ...{ keeper, prove, leases: scene.store.registryLeases, clock: scene.clock },
+      keeper,
+      prove,
+      leases: scene.store.registryLeases,
+      clock: scene.clock,
       isUnproven: () => evidence.proof() === 'unproven',
       canAsk: () => world.canAsk,
     });

@@ -19,11 +19,28 @@ import { anyPieces, plainOf } from '../../api/http/gzip-pieces.js';
 
 function finishedWith(body: readonly Buffer[], coding: Finished['coding'] = 'identity'): Finished {
   return {
-    ...{ status: 200, contentType: 'application/json', tag: 'tag', accounts: ['1'], seq: 3, weight: 1 },
-    ...{ asOfMs: 1, newestMs: 2, freshUntilMs: 3, stale: false, rowCount: 4, revision: null, warnings: [] },
-    ...{ coding, checkFromMs: null, madeOf: [], isPieced: false, inflatesTo: null, replies: null },
+    status: 200,
+    contentType: 'application/json',
+    tag: 'tag',
+    accounts: ['1'],
+    seq: 3,
+    weight: 1,
+    asOfMs: 1,
+    newestMs: 2,
+    freshUntilMs: 3,
+    stale: false,
+    rowCount: 4,
+    revision: null,
+    warnings: [],
+    coding,
+    checkFromMs: null,
+    madeOf: [],
+    isPieced: false,
+    inflatesTo: null,
+    replies: null,
     asked: { endpoint: 'campaigns/get', account: '1', requests: 1, hits: 0 },
-    ...{ body, bytes: body.reduce((sum, piece) => sum + piece.length, 0) },
+    body,
+    bytes: body.reduce((sum, piece) => sum + piece.length, 0),
   };
 }
 
@@ -167,15 +184,13 @@ const body = [Buffer.from('{}')];
 /** What of both an answer at once looks at. */
 const finishedOf = (asOfMs: number, freshUntilMs: number) =>
   ({
-    ...{
-      asOfMs,
-      freshUntilMs,
-      tag: 'a',
-      coding: 'identity',
-      warnings: [],
-      status: 200,
-      contentType: 'text/csv',
-    },
+    asOfMs,
+    freshUntilMs,
+    tag: 'a',
+    coding: 'identity',
+    warnings: [],
+    status: 200,
+    contentType: 'text/csv',
     body,
   }) as unknown as Finished;
 const askedOf = (meansUntilMs: number, fileName: string | null = null) =>

@@ -82,7 +82,9 @@ describe('of two replicas on one store', () => {
   async function openTwo(clock?: TestClock) {
     const one = await open();
     const other = await gatewayAt(one.platform, {
-      ...{ config: CONFIG, sharedStore: one.gateway.store, clock: clock ?? one.gateway.clock },
+      config: CONFIG,
+      sharedStore: one.gateway.store,
+      clock: clock ?? one.gateway.clock,
     });
     await other.services.registry.refresh();
     const askOther = (query: string, call: Call = {}) => other.report(one.key, query, call);

@@ -107,7 +107,8 @@ const fetches = (wanted: readonly string[], known: PlanInput['known'] = new Map(
     wanted: REFS.filter(({ from }) => wanted.includes(from as string)),
     known,
     nowMs: FETCHED_AT,
-    ...{ plan, rules: RULES },
+    plan,
+    rules: RULES,
   });
 const rangesOf = (list: ReturnType<typeof fetches>) => list.map(({ range: { from, to } }) => [from, to]);
 
@@ -147,7 +148,8 @@ describe('planFetches', () => {
       wanted: [ref],
       known: new Map(),
       nowMs: FETCHED_AT,
-      ...{ plan: { mergeGapDays: 0, maxDaysPerCall: 1 }, rules: RULES },
+      plan: { mergeGapDays: 0, maxDaysPerCall: 1 },
+      rules: RULES,
     });
     expect(list.map(({ range, refs }) => [range.from, range.to, refs])).toEqual([[ref.from, ref.to, [ref]]]);
   });

@@ -34,7 +34,10 @@ const days = (from: string, to: string, order: number): Extent => ({
   isWhole: false,
 });
 const whole = (from: string | null, to: string | null, order: number): Extent => ({
-  ...{ from, to, order, isWhole: true },
+  from,
+  to,
+  order,
+  isWhole: true,
 });
 const STORED = Promise.resolve(true);
 

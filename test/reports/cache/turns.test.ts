@@ -8,7 +8,8 @@ function open() {
   const turns = createTurnQueue();
   const done: string[] = [];
   return {
-    ...{ turns, done },
+    turns,
+    done,
     async parse(name: string): Promise<void> {
       await turns.long();
       done.push(`${name} parsed`);

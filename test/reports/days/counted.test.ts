@@ -11,7 +11,9 @@ function scene(wrap?: Parameters<typeof openDays>[1]) {
   const { clock, open, ...rest } = openDays(undefined, wrap);
   let spent = 1;
   return {
-    ...{ clock, open, ...rest },
+    clock,
+    open,
+    ...rest,
     restate() {
       spent += 1;
     },

@@ -89,8 +89,15 @@ it('one month that cannot be read does not keep the others from being erased', a
   const before = { series: 'another', month: '2026-01' };
   await scene.store.write([
     {
-      ...{ ...before, stamp: 0, index: Buffer.from('x'), order: 0, named: new Map(), parts: new Map() },
-      ...{ earlier: new Map(), dropped: [], ttlMs: null },
+      ...before,
+      stamp: 0,
+      index: Buffer.from('x'),
+      order: 0,
+      named: new Map(),
+      parts: new Map(),
+      earlier: new Map(),
+      dropped: [],
+      ttlMs: null,
     },
   ]);
   scene.store.whole = async (place) => {

@@ -30,7 +30,10 @@ export function saidDay({ day, spent, reversed = false, more }: SaidDay, at: num
   const date = dateIn(day);
   const rows = spent === 0 ? [] : [spent, 7].map((one) => ({ date, spent: one }));
   return rowsEntry(reversed ? rows.reverse() : rows, {
-    ...{ lastDay: date, fetchStartedAt: NOON + at, fetchedAt: NOON + at, fetchedOn: TODAY },
+    lastDay: date,
+    fetchStartedAt: NOON + at,
+    fetchedAt: NOON + at,
+    fetchedOn: TODAY,
     splitFrom: { from: date, to: date, sortedHash: `rows-${spent}`, generation: 'g' },
     ...more,
   });
@@ -43,11 +46,19 @@ export function fetchOf(
   more: Partial<FetchedMonth> = {},
 ): FetchedMonth {
   return {
-    ...{ days: days.map((one) => saidDay(one, at)), order: at * 1000, clockUs: at * 1000 },
-    ...{ name: `p${at}` },
-    ...{ credential: 'token', rules: RULES, isRecorded: true, asked: ['1'], kind: 'bounded' },
+    days: days.map((one) => saidDay(one, at)),
+    order: at * 1000,
+    clockUs: at * 1000,
+    name: `p${at}`,
+    credential: 'token',
+    rules: RULES,
+    isRecorded: true,
+    asked: ['1'],
+    kind: 'bounded',
     counting: COUNTING,
-    ...{ missedOf: () => undefined, unreadable: new Set(), isErased: () => false },
+    missedOf: () => undefined,
+    unreadable: new Set(),
+    isErased: () => false,
     ...more,
   };
 }
@@ -72,7 +83,9 @@ export function shownOf(
 /** A change that a fetch makes of a month. */
 export function changeOf(series: string, fetched: FetchedMonth): MonthChange {
   return {
-    ...{ place: { series, month: MONTH }, order: fetched.order, ttlMs: 1000 },
+    place: { series, month: MONTH },
+    order: fetched.order,
+    ttlMs: 1000,
     days: fetched.days.map(({ header }) => dayOf(header.lastDay as string)),
     apply: (month) => noteFetch(month, fetched),
   };

@@ -22,8 +22,16 @@ const some = <T extends object>(required: (keyof T)[], model: { [K in keyof T]: 
 const check = some<Check>(
   ['order', 'startedAt', 'endedAt', 'fetchedOn', 'from', 'to', 'answerRows', 'seq', 'generation'],
   {
-    ...{ order: time, startedAt: time, endedAt: time, fetchedOn: fc.nat(40_000), from: text, to: text },
-    ...{ answerRows: fc.nat(), complete: fc.constant(true as const), seq: time, generation: text },
+    order: time,
+    startedAt: time,
+    endedAt: time,
+    fetchedOn: fc.nat(40_000),
+    from: text,
+    to: text,
+    answerRows: fc.nat(),
+    complete: fc.constant(true as const),
+    seq: time,
+    generation: text,
   } as never,
 );
 const revision = some<Revision>(
@@ -32,30 +40,46 @@ const revision = some<Revision>(
     ...(['schema', 'generation', 'credential', 'rowCount', 'answerRows', 'seq'] as const),
   ],
   {
-    ...{
-      id: text,
-      knownFrom: time,
-      confirmedUntil: time,
-      fetchedFrom: time,
-      ageDays: fc.integer({ min: -1 }),
-    },
-    ...{ part: fc.option(text), digest: text, hash: text, schema: text, generation: text },
-    ...{ credential: fc.option(text), rowCount: fc.nat(), answerRows: fc.nat(), seq: time },
-    ...{ complete: fc.constant(true as const), void: fc.constant('cut' as const) },
-    ...{ unconfirmed: fc.constant(true as const), thinnedFrom: time, closedFrom: time, finalFrom: time },
-    ...{
-      missedFrom: time,
-      removedBefore: fc.constant(true as const),
-      unrecorded: fc.constant(true as const),
-    },
+    id: text,
+    knownFrom: time,
+    confirmedUntil: time,
+    fetchedFrom: time,
+    ageDays: fc.integer({ min: -1 }),
+    part: fc.option(text),
+    digest: text,
+    hash: text,
+    schema: text,
+    generation: text,
+    credential: fc.option(text),
+    rowCount: fc.nat(),
+    answerRows: fc.nat(),
+    seq: time,
+    complete: fc.constant(true as const),
+    void: fc.constant('cut' as const),
+    unconfirmed: fc.constant(true as const),
+    thinnedFrom: time,
+    closedFrom: time,
+    finalFrom: time,
+    missedFrom: time,
+    removedBefore: fc.constant(true as const),
+    unrecorded: fc.constant(true as const),
     lost: fc.record({ fromMs: time, endpoint: text }, { noNullPrototype: true }),
   } as never,
 );
 const passing = some<NonNullable<Day['passing']>>(['part', 'digest', 'hash', 'rowCount', 'check'], {
-  ...{ part: fc.option(text), digest: text, hash: text, rowCount: fc.nat(), check },
+  part: fc.option(text),
+  digest: text,
+  hash: text,
+  rowCount: fc.nat(),
+  check,
   flaws: fc.constant([{ code: 'rows_capped', rows: 7 }]),
   forgotten: fc.constant({
-    ...{ code: 'beyond_retention', days: ['2026-11-01'], sinceMs: 1, seenMs: 2, final: true, againMs: 3 },
+    code: 'beyond_retention',
+    days: ['2026-11-01'],
+    sinceMs: 1,
+    seenMs: 2,
+    final: true,
+    againMs: 3,
   }),
 } as never);
 const empty = some<NonNullable<Day['empty']>>(['tail'], {
@@ -63,7 +87,11 @@ const empty = some<NonNullable<Day['empty']>>(['tail'], {
   sinceMs: time,
 } as never);
 const day = some<Day>(['latest', 'check', 'earlier'], {
-  ...{ latest: fc.option(revision), check: fc.option(check), earlier: fc.nat(64), empty, passing },
+  latest: fc.option(revision),
+  check: fc.option(check),
+  earlier: fc.nat(64),
+  empty,
+  passing,
 } as never);
 const month: fc.Arbitrary<Month> = fc.record(
   {

@@ -226,8 +226,12 @@ function madeOf({ days, isRecorded }: Fetching, at: number): FetchedMonth {
     const splitFrom = { from: dateIn(day), to: dateIn(day), sortedHash: `rows-${spent}`, generation };
     const flaws = [{ code: 'rows_capped', rows: 2 }] as never;
     const forgotten = {
-      ...{ code: 'beyond_retention' as const, days: [dateIn(day)], sinceMs: NOON, seenMs: NOON },
-      ...{ final: true, againMs: HOUR },
+      code: 'beyond_retention' as const,
+      days: [dateIn(day)],
+      sinceMs: NOON,
+      seenMs: NOON,
+      final: true,
+      againMs: HOUR,
     };
     const mark = as === 'flawed' ? { flaws } : as === 'forgotten' ? { forgotten } : {};
     return { day, spent, reversed, more: { splitFrom, ...mark } };

@@ -18,7 +18,9 @@ it('an order that a store gave while its clock was an hour ahead holds back no l
         return { ...(await store.claim(...args)), clockUs, order: clockUs };
       },
     },
-    ...{ encode: async (some) => encodePart(some), now: wallMs, onDamaged: () => {} },
+    encode: async (some) => encodePart(some),
+    now: wallMs,
+    onDamaged: () => {},
     logger: createRecordedLog().logger,
   });
   await days.compareClocks();

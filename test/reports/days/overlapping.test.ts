@@ -27,7 +27,9 @@ async function open() {
   });
   const { gateway, key } = await openScene(platform, { config: ALWAYS });
   const other = await gatewayAt(platform, {
-    ...{ config: ALWAYS, sharedStore: gateway.store, clock: gateway.clock },
+    config: ALWAYS,
+    sharedStore: gateway.store,
+    clock: gateway.clock,
   });
   await other.services.registry.refresh();
   const replicas = [gateway, other] as const;

@@ -147,7 +147,9 @@ describe('a part that cannot be read', () => {
       ),
     );
     expect(await shown(days, [5, 6, 7])).toEqual({
-      ...{ '05': textOf(5, 1), '06': textOf(6, 1), '07': textOf(7, 4) },
+      '05': textOf(5, 1),
+      '06': textOf(6, 1),
+      '07': textOf(7, 4),
     });
     const revisions = await stateOf(days);
     expect(revisions.map(({ part }) => part)).toEqual(['p5', 'p2', 'p5']);

@@ -32,7 +32,9 @@ async function open() {
   };
   const { platform, gateway, key } = await openScene(handler, { config: ALWAYS });
   const other = await gatewayAt(platform, {
-    ...{ config: ALWAYS, sharedStore: gateway.store, clock: gateway.clock },
+    config: ALWAYS,
+    sharedStore: gateway.store,
+    clock: gateway.clock,
   });
   await other.services.registry.refresh();
   const replicas = [gateway, other] as const;

@@ -62,13 +62,20 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
   };
   const open = () => {
     const made = createDays({
-      ...{ store, now: clock.now, logger: log.logger, onDamaged: () => {} },
+      store,
+      now: clock.now,
+      logger: log.logger,
+      onDamaged: () => {},
       encode: async (some) => encodePart(some),
     });
     // Orders follow the clock of the test, not that of the machine.
     const days = { ...made, nextOrder, clockUs: () => Number.MAX_SAFE_INTEGER };
     const recorder = createRecorder({
-      ...{ days, isErased, credential: () => null, count: () => {}, logger: log.logger },
+      days,
+      isErased,
+      credential: () => null,
+      count: () => {},
+      logger: log.logger,
     });
     return {
       days,
@@ -78,8 +85,13 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
         options: { asked?: string[]; series?: string; isRecorded?: boolean } = {},
       ) =>
         record(recorder, {
-          ...{ series: SERIES, asked: ['1'], isRecorded: true, rules: RULES, days: entries },
-          ...{ order: days.nextOrder(), counting: COUNTING },
+          series: SERIES,
+          asked: ['1'],
+          isRecorded: true,
+          rules: RULES,
+          days: entries,
+          order: days.nextOrder(),
+          counting: COUNTING,
           ...options,
         }),
     };
@@ -87,7 +99,10 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
   const own = open();
   return {
     ...own,
-    ...{ clock, log, store, open },
+    clock,
+    log,
+    store,
+    open,
     /** The store without its list of months. */
     loseList: () => table.drop('u'),
     createSweep: (limits: Limits = {}) => {
@@ -135,7 +150,8 @@ export async function allShown({ days }: Pick<StoredDays, 'days'>, series = SERI
   return {
     days: [...shown.values()].map(text),
     states: wanted.map(({ day, revision: { part: _, ...revision } }, at) => ({
-      ...{ day, ...revision },
+      day,
+      ...revision,
       rows: text(rows[at] ?? null),
     })),
   };

@@ -36,7 +36,7 @@ function inTurn(): TimeSource {
   function after(ms: number, end: () => void): Pause {
     const same = () => pause;
     const stop = () => void (pauses.includes(pause) && pauses.splice(pauses.indexOf(pause), 1));
-    const pause: Pause = { ...{ untilMs: nowMs + ms, end, stop }, ref: same, unref: same };
+    const pause: Pause = { untilMs: nowMs + ms, end, stop, ref: same, unref: same };
     pauses.push(pause);
     if (!isRunning) void run();
     return pause;

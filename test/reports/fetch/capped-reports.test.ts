@@ -184,7 +184,9 @@ describe('a cap that is found out', () => {
         plain(period).flatMap(({ date }) =>
           plain(period).flatMap((own, index) =>
             Array.from({ length: 100 }, (_, at) => ({
-              ...{ date, campaign_id: index * 100 + at, advertiser_id: 1 },
+              date,
+              campaign_id: index * 100 + at,
+              advertiser_id: 1,
               impressions: own.date === date ? 5 : 0,
             })),
           ),

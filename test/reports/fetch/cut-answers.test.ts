@@ -41,7 +41,9 @@ function toldBy(reply: Reply) {
 }
 
 const marked = (rows: number, days: readonly string[], cap = CAP) => ({
-  ...{ rows, complete: false, final: false },
+  rows,
+  complete: false,
+  final: false,
   cut: { rows: cap, days },
 });
 const whole = (rows: number) => ({ rows, complete: undefined, final: true, cut: undefined });
@@ -109,7 +111,9 @@ describe('a day that has as many rows as a configured cap', () => {
     const period = { from: DATE, to: DATE };
     const given = { name: 'query_report', arguments: { advertiserId: 1, period, split: ['date'] } };
     const { text } = await gateway.call('/mcp', {
-      ...{ method: 'POST', key, headers: { accept: 'application/json, text/event-stream' } },
+      method: 'POST',
+      key,
+      headers: { accept: 'application/json, text/event-stream' },
       json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: given },
     });
     for (const told of ['rows_capped', '"complete":false', '"final":false']) expect(text).toContain(told);

@@ -184,7 +184,10 @@ function openShared(clock: TestClock): LockStore {
     days: {
       claim: async (_series, { names, owner, leaseMs }) => ({
         held: await leases.claim(names, owner, leaseMs),
-        ...{ order: 1, clockUs: 0, changed: new Map(), earlier: new Map() },
+        order: 1,
+        clockUs: 0,
+        changed: new Map(),
+        earlier: new Map(),
       }),
       renew: (_series, { names, owner, leaseMs }) => leases.renew(names, owner, leaseMs),
       release: (_series, { names, owner, news }) => leases.release(names, owner, news),

@@ -36,13 +36,23 @@ const SERIES = { ...get('advertiserId=1&byDate=1&dateFrom=2026-11-10&dateTo=2026
 function answerOf(clicks: number, fetchStartedAt: number): Fetched {
   const days = [RANGE.from, RANGE.to].map((lastDay) =>
     rowsEntry([{ date: lastDay, clicks }], {
-      ...{ lastDay, fetchStartedAt },
+      lastDay,
+      fetchStartedAt,
       splitFrom: { ...RANGE, sortedHash: `${clicks}`, generation: 'one' },
     }),
   );
   return {
-    ...{ kind: 'answer', range: RANGE, rows: null, rowsFault: null, bytes: null, days, rowCount: 2 },
-    ...{ splittable: { ok: true }, doubt: null, flaws: [], storable: true },
+    kind: 'answer',
+    range: RANGE,
+    rows: null,
+    rowsFault: null,
+    bytes: null,
+    days,
+    rowCount: 2,
+    splittable: { ok: true },
+    doubt: null,
+    flaws: [],
+    storable: true,
   } as Fetched;
 }
 
@@ -63,7 +73,10 @@ async function openKeep() {
   );
   const { record } = recorderOn(days);
   const tier = createCacheTier({
-    ...{ store: store.cache, encode: encodeHere, versionClockMs: () => 0, count: () => {} },
+    store: store.cache,
+    encode: encodeHere,
+    versionClockMs: () => 0,
+    count: () => {},
     logger: createRecordedLog().logger,
   });
   const purges = countedPurges(registry);
@@ -71,11 +84,16 @@ async function openKeep() {
   const lookUp = createLookUp({ tier, days, purges, now: () => 0, count: () => {}, logger });
   const compared: Comparison[] = [];
   const g = {
-    ...{ tier, lookUp, policy: policyOf(), background: () => {}, onReport: () => {} },
-    ...{ turns: createTurnQueue(), writeBehind: createWriteBehind(() => {}) },
+    tier,
+    lookUp,
+    policy: policyOf(),
+    background: () => {},
+    onReport: () => {},
+    turns: createTurnQueue(),
+    writeBehind: createWriteBehind(() => {}),
     replacements: { note: async () => {}, givenMs: () => 0 },
     history: { record: (_report: unknown, fetched: FetchedDays) => record(fetched) },
-    ...{ advertisers: { observed: () => {} } },
+    advertisers: { observed: () => {} },
     evidence: { noted: () => {}, finalized: () => {} },
     learner: {
       status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
@@ -87,7 +105,9 @@ async function openKeep() {
   const fetch: Fetch = {
     ...SERIES,
     ...({ mode: 'whole', form: 'rows', range: RANGE, team: 'team', learns: true } as const),
-    ...{ known: new Map(), patience: newPatience(), order: 1 },
+    known: new Map(),
+    patience: newPatience(),
+    order: 1,
   };
   return { keep: (answer: Fetched) => afterFetch(g, fetch, answer), lookUp, asked, compared };
 }

@@ -140,7 +140,9 @@ describe('a join of a shape that was not compared for its account', () => {
     await ask(byDay(...LONG));
     calls();
     const other = await gatewayAt(platform, {
-      ...{ clock: gateway.clock, sharedStore: gateway.store, config: RARELY },
+      clock: gateway.clock,
+      sharedStore: gateway.store,
+      config: RARELY,
     });
     await other.services.registry.refresh();
     const reply = await other.report(key, byDay(...LONG));

@@ -49,7 +49,9 @@ describe('the diff of a day', () => {
       look([{ campaignId: 2, campaignName: 'b', spent: 2 }]),
     );
     expect(added).toEqual({
-      ...{ date: DATE, campaignId: 2, kind: 'added' },
+      date: DATE,
+      campaignId: 2,
+      kind: 'added',
       changed: { campaignName: { old: null, new: 'b' }, spent: { old: null, new: 2 } },
     });
     const wider = look([{ campaignId: 1, campaignName: 'a', spent: 2, viewability: 0.5 }]);
@@ -57,7 +59,9 @@ describe('the diff of a day', () => {
       { kind: 'method', changed: { spent: { old: 1, new: 2, diff: 1, percent: 100 } } },
     ]);
     expect(removed).toEqual({
-      ...{ date: DATE, campaignId: 1, kind: 'removed' },
+      date: DATE,
+      campaignId: 1,
+      kind: 'removed',
       changed: { campaignName: { old: 'a', new: null }, spent: { old: 1, new: null } },
     });
   });

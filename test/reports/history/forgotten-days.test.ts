@@ -35,7 +35,12 @@ interface ListedDay {
 
 async function scene(config: Readonly<Record<string, unknown>> = {}) {
   const state: Platform = {
-    ...{ retention: 400, beyond: 'empty', gone: [], today: TODAY, refuses: () => false, spent: 1 },
+    retention: 400,
+    beyond: 'empty',
+    gone: [],
+    today: TODAY,
+    refuses: () => false,
+    spent: 1,
   };
   const isKept = (date: string) =>
     state.today - (dayNumber(date) as number) <= state.retention && !state.gone.includes(date);
@@ -58,7 +63,14 @@ async function scene(config: Readonly<Record<string, unknown>> = {}) {
     return reply.json<{ data: ListedDay[] }>().data;
   }
   return {
-    ...{ state, platform, gateway, key, call, ask, purge, revisions },
+    state,
+    platform,
+    gateway,
+    key,
+    call,
+    ask,
+    purge,
+    revisions,
     /** The periods that the platform was asked for meanwhile. */
     async callsOf(work: () => Promise<unknown>) {
       const { length } = platform.requests;

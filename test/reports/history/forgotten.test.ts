@@ -15,11 +15,20 @@ import { DAY, NOON as NOW } from '../../support/test-clock.js';
 
 const TODAY = Math.floor(NOW / DAY);
 const rules = (more: Partial<ForgettingRules> = {}): ForgettingRules => ({
-  ...{ nowMs: NOW, retentionDays: null, restatementDays: 5, emptyMs: 300_000, reachSince: () => -1 },
+  nowMs: NOW,
+  retentionDays: null,
+  restatementDays: 5,
+  emptyMs: 300_000,
+  reachSince: () => -1,
   ...more,
 });
 const day = (ageDays: number, more: Partial<AnsweredDay> = {}): AnsweredDay => ({
-  ...{ date: isoDay(TODAY - ageDays), ageDays, rows: 1, knownRows: 1, emptyFromMs: null, accepted: false },
+  date: isoDay(TODAY - ageDays),
+  ageDays,
+  rows: 1,
+  knownRows: 1,
+  emptyFromMs: null,
+  accepted: false,
   ...more,
 });
 
@@ -40,8 +49,10 @@ const looked = fc
 const neighbours = fc.array(
   fc.tuple(fc.integer({ min: 91, max: 97 }), fc.boolean(), fc.nat(20 * DAY)).map(
     ([ageDays, isGone, ago]): Neighbour => ({
-      ...{ date: isoDay(TODAY - ageDays), ageDays },
-      ...{ emptyFromMs: isGone ? NOW - ago : null, seenMs: NOW - ago },
+      date: isoDay(TODAY - ageDays),
+      ageDays,
+      emptyFromMs: isGone ? NOW - ago : null,
+      seenMs: NOW - ago,
     }),
   ),
   { maxLength: 7 },
@@ -124,7 +135,10 @@ describe('where all days are empty', () => {
 it('an older day is asked for where a second look decides nothing, and none where it does', () => {
   const lost = day(55, { rows: 0, emptyFromMs: NOW - 2 * SECOND_LOOK_MS });
   const near = (ageDays: number, emptyFromMs: number | null = null): Neighbour => ({
-    ...{ date: isoDay(TODAY - ageDays), ageDays, emptyFromMs, seenMs: NOW - 20 * DAY },
+    date: isoDay(TODAY - ageDays),
+    ageDays,
+    emptyFromMs,
+    seenMs: NOW - 20 * DAY,
   });
   const probed = (...input: Parameters<typeof judgeLosses>) => judgeLosses(...input).probe;
   const one = { from: near(57).date, to: near(57).date };
@@ -183,7 +197,8 @@ describe('what replicas have seen of how far back the platform answers', () => {
     const known: Reach = { rows: [[NOW, 50]], edge };
     expect(mergeReach(known, { rows: [[NOW - DAY, 60]] })).toEqual(known);
     expect(mergeReach(known, { rows: [[NOW + DAY, 60]] })).toEqual({
-      ...{ rows: [[NOW + DAY, 60]], ended: [NOW + DAY, 60] },
+      rows: [[NOW + DAY, 60]],
+      ended: [NOW + DAY, 60],
     });
   });
 

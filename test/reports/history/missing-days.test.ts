@@ -36,7 +36,10 @@ async function scene({ config = {}, beyond = 'short', retention = 50 }: Settings
   const opened = await openScene(handler, { config: { ...ALWAYS, ...config } });
   const ask = async (query: string) => reportIn(await opened.ask(query));
   return {
-    ...{ ...opened, state, call: opened.ask, ask },
+    ...opened,
+    state,
+    call: opened.ask,
+    ask,
     async change(to: Partial<typeof state>) {
       opened.gateway.clock.advance(1000);
       Object.assign(state, to);

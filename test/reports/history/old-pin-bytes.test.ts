@@ -6,12 +6,27 @@ import { type OldPinRows, readOldRows } from '../../../src/store/pins-port.js';
 const ID = 'p1:{t:0}:pin:0';
 const AT = Date.parse('2026-11-21T12:00:00Z');
 const DAY = {
-  ...{ form: 'rows', fetchStartedAt: AT, fetchedAt: AT + 700, lastDay: '2026-11-10', fetchedOn: 20_778 },
-  ...{ kind: 'bounded', emptyTail: 'no', originMs: null, seq: 5_178_149_306_373, accounts: ['1', '東'] },
-  ...{ columns: ['date', 'clicks'], types: ['s', 'n'], rowCount: 1, answerRows: 9, paging: null },
+  form: 'rows',
+  fetchStartedAt: AT,
+  fetchedAt: AT + 700,
+  lastDay: '2026-11-10',
+  fetchedOn: 20_778,
+  kind: 'bounded',
+  emptyTail: 'no',
+  originMs: null,
+  seq: 5_178_149_306_373,
+  accounts: ['1', '東'],
+  columns: ['date', 'clicks'],
+  types: ['s', 'n'],
+  rowCount: 1,
+  answerRows: 9,
+  paging: null,
   hash: 'n4bQgYhMfWWaL-qgxVrQFA',
   splitFrom: {
-    ...{ from: '2026-11-01', to: '2026-11-14', sortedHash: 'ungWv48Bz-pBQUDeXa4iIA', generation: 'first' },
+    from: '2026-11-01',
+    to: '2026-11-14',
+    sortedHash: 'ungWv48Bz-pBQUDeXa4iIA',
+    generation: 'first',
   },
 };
 const rowsOf = (...clicks: readonly number[]) =>

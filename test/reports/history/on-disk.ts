@@ -28,7 +28,10 @@ export async function openHistory() {
   const dataDir = await mkdtemp(join(tmpdir(), 'dgw-history-'));
   const clock = createStandingClock();
   const store = await createEmbeddedStore({
-    ...{ dataDir, cacheMaxBytes: 16_777_216, clock, logger: createTestLog() },
+    dataDir,
+    cacheMaxBytes: 16_777_216,
+    clock,
+    logger: createTestLog(),
   });
   onTestFinished(async () => {
     await store.close();
@@ -41,7 +44,10 @@ export async function openHistory() {
 export function daysOn(store: DaysStore, more: Partial<DaysOptions> = {}): Days {
   const { logger } = createRecordedLog();
   const days = createDays({
-    ...{ store, logger, now: () => NOON, onDamaged: () => {} },
+    store,
+    logger,
+    now: () => NOON,
+    onDamaged: () => {},
     encode: async (some) => encodePart(some),
     ...more,
   });
@@ -59,7 +65,9 @@ export function recorderOn(days: Days, isErased: Erasures['isErased'] = () => fa
   const schema: Record<string, number> = {};
   const log = createRecordedLog();
   const recorder = createRecorder({
-    ...{ days, isErased, credential: () => 'token' },
+    days,
+    isErased,
+    credential: () => 'token',
     count(name, labels, by = 1) {
       const [of] = Object.values<string>(labels);
       const counts = { report_columns_changed: schema, history_days: events }[name as 'history_days'];
@@ -81,14 +89,18 @@ export function recorderOn(days: Days, isErased: Erasures['isErased'] = () => fa
     },
     markCut: (cut: StatesWanted) => markCut(recorder, cut),
     markMissed: (series?: string) => markMissed(recorder, series),
-    ...{ events, schema, log },
+    events,
+    schema,
+    log,
   };
 }
 
 /** @param atMs end of the fetch */
 export function dayOf(date: string, spent: number, atMs: number): Entry<RowsHeader> {
   return rowsEntry([{ date, spent }], {
-    ...{ lastDay: date, fetchStartedAt: atMs - 20, fetchedAt: atMs },
+    lastDay: date,
+    fetchStartedAt: atMs - 20,
+    fetchedAt: atMs,
     fetchedOn: (dayNumber(date) as number) + 3,
     splitFrom: { from: date, to: date, sortedHash: `rows-${spent}`, generation: 'g' },
   });

@@ -50,9 +50,25 @@ export function pinsOn({ pins: store, oldPins }: PinsScene) {
 }
 
 export const pin = (id: string, more: Partial<Pin> = {}): Omit<Pin, 'bytes'> => ({
-  ...{ id, createdAt: 1, note: null, endpoint: 'campaigns/get', query: '', series: 's' },
-  ...{ from: null, to: null, account: null, split: [], revision: null, knownAt: 1, final: false },
-  ...{ rowCount: 1, named: [], held: [], seq: 0, fetchedFrom: 1, format: 1 },
+  id,
+  createdAt: 1,
+  note: null,
+  endpoint: 'campaigns/get',
+  query: '',
+  series: 's',
+  from: null,
+  to: null,
+  account: null,
+  split: [],
+  revision: null,
+  knownAt: 1,
+  final: false,
+  rowCount: 1,
+  named: [],
+  held: [],
+  seq: 0,
+  fetchedFrom: 1,
+  format: 1,
   ...more,
 });
 

@@ -15,7 +15,10 @@ const PART = dayOf('2026-11-01', 1, 1_000_000);
 const held = (id: string, bytes: number): Pin => ({ ...pin(id), bytes });
 const fill = ({ pins: store }: Store, owner: string, pins: readonly Pin[]) =>
   store.write(owner, {
-    ...{ stamp: 0, index: encodeIndex({ pins, adopted: [] }), added: new Map(), removed: [] },
+    stamp: 0,
+    index: encodeIndex({ pins, adopted: [] }),
+    added: new Map(),
+    removed: [],
   });
 const codeOf = (work: Promise<unknown>) =>
   work.then(

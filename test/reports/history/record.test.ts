@@ -77,7 +77,8 @@ describe('a day that was fetched', () => {
 
   it('by calls that end in any order is what the latest of them said', async () => {
     const fetches = fc.array(fc.tuple(fc.integer({ min: 1, max: 3 }), fc.integer()), {
-      ...{ minLength: 2, maxLength: 6 },
+      minLength: 2,
+      maxLength: 6,
     });
     await fc.assert(
       fc.asyncProperty(fetches, async (all) => {
@@ -224,7 +225,11 @@ async function scene() {
   const days = daysOn(store.days);
   const { record, events } = recorderOn(days, erasures.isErased);
   return {
-    ...{ days, registry, purges, erasures, events },
+    days,
+    registry,
+    purges,
+    erasures,
+    events,
     /** A report that names `asked`, whose rows name `held`, fetched now as far as purges are concerned. */
     record: (series: string, asked: readonly string[], held: readonly string[], atMs = NOON) =>
       record({ series, asked, days: [dayHolding(held, purges.seq, atMs)] }),
@@ -289,7 +294,10 @@ it('an append under way cannot bring it back, and one of a later fetch is kept',
   const readable = { days, isErased: erasures.isErased, enabled: true, onCut: () => {} };
   const at = (atMs: number) =>
     readDays(readable, {
-      ...{ series: 's', dates: [DATE], generation: 'g', moment: { at: atMs } },
+      series: 's',
+      dates: [DATE],
+      generation: 'g',
+      moment: { at: atMs },
       rules: RULES,
     });
   await expect(at(NOON + HOUR)).rejects.toMatchObject({ code: 'not_known_then' });

@@ -19,9 +19,19 @@ import { DAY, HOUR, MINUTE } from '../../support/test-clock.js';
 
 function seenDay(at: number, change: Partial<SeenDay> = {}): SeenDay {
   return {
-    ...{ fetchedFrom: at - 50, fetchedAt: at, ageDays: 3, digest: 'a', hash: 'h', schema: 's' },
-    ...{ generation: 'g', credential: null, rowCount: 2, answerRows: 2, seq: 0 },
-    ...{ unconfirmed: false, isFinal: false },
+    fetchedFrom: at - 50,
+    fetchedAt: at,
+    ageDays: 3,
+    digest: 'a',
+    hash: 'h',
+    schema: 's',
+    generation: 'g',
+    credential: null,
+    rowCount: 2,
+    answerRows: 2,
+    seq: 0,
+    unconfirmed: false,
+    isFinal: false,
     ...change,
   };
 }
@@ -101,8 +111,10 @@ it('of more than 64 revisions of a day that is over the first and the latest are
 it('what is exact is what an oracle knew, for any fetches', () => {
   const fetches = fc.array(
     fc.record({
-      ...{ endMs: fc.integer({ min: 0, max: 6 * DAY }), tookMs: fc.integer({ min: 0, max: 5000 }) },
-      ...{ digest: fc.constantFrom('a', 'b', 'c'), generation: fc.constantFrom('g', 'g', 'g', 'h') },
+      endMs: fc.integer({ min: 0, max: 6 * DAY }),
+      tookMs: fc.integer({ min: 0, max: 5000 }),
+      digest: fc.constantFrom('a', 'b', 'c'),
+      generation: fc.constantFrom('g', 'g', 'g', 'h'),
     }),
     { maxLength: 200 },
   );
@@ -264,9 +276,20 @@ describe('vintages', () => {
 });
 
 const revision = (knownFrom: number, more: Partial<Revision> = {}): Revision => ({
-  ...{ id: knownFrom.toString(36), knownFrom, confirmedUntil: knownFrom, fetchedFrom: knownFrom, ageDays: 1 },
-  ...{ digest: `${knownFrom}`, schema: 's', generation: 'g', credential: 'c', rowCount: 1 },
-  ...{ part: 'p', hash: 'h', answerRows: 1, seq: 0 },
+  id: knownFrom.toString(36),
+  knownFrom,
+  confirmedUntil: knownFrom,
+  fetchedFrom: knownFrom,
+  ageDays: 1,
+  digest: `${knownFrom}`,
+  schema: 's',
+  generation: 'g',
+  credential: 'c',
+  rowCount: 1,
+  part: 'p',
+  hash: 'h',
+  answerRows: 1,
+  seq: 0,
   ...more,
 });
 

@@ -77,9 +77,19 @@ let times = 0;
 const seenAs = ({ day, age, spent }: Said): SeenDay => {
   times = (times + 1) % 1000;
   return {
-    ...{ fetchedFrom: 0, fetchedAt: (day + age) * DAY_MS + DAY_MS / 2 + times, ageDays: age },
-    ...{ digest: `${spent}`, hash: `${spent}`, schema: 's', generation: 'g', credential: 'token' },
-    ...{ rowCount: 1, answerRows: 1, seq: 0, unconfirmed: false, isFinal: false },
+    fetchedFrom: 0,
+    fetchedAt: (day + age) * DAY_MS + DAY_MS / 2 + times,
+    ageDays: age,
+    digest: `${spent}`,
+    hash: `${spent}`,
+    schema: 's',
+    generation: 'g',
+    credential: 'token',
+    rowCount: 1,
+    answerRows: 1,
+    seq: 0,
+    unconfirmed: false,
+    isFinal: false,
   };
 };
 
@@ -398,7 +408,11 @@ it('counts ages up to 90 alone, and reads no rows of days first seen later', asy
   const { logger } = createRecordedLog();
   const counts = createDayCounts({ counters, clock, logger });
   const expected = createExpectedChanges({
-    ...{ counts, days, policy: { timezoneOf: () => 'UTC' }, clock, logger },
+    counts,
+    days,
+    policy: { timezoneOf: () => 'UTC' },
+    clock,
+    logger,
   });
   const today = Math.floor(clock.now() / 86_400_000);
   const seenFrom = (ageDays: number) => {

@@ -31,7 +31,8 @@ it('one replica lists what each has seen, newest first, for seven days', async (
   const all = ['growth campaigns/get sort2', 'retail geo/get sort2', 'growth campaigns/get filter.by'];
   expect(await named()).toEqual(all);
   expect((await one.list())[0]).toMatchObject({
-    ...{ message: 'is not declared', lastSeen: new Date(1_001 * HOUR_MS).toISOString() },
+    message: 'is not declared',
+    lastSeen: new Date(1_001 * HOUR_MS).toISOString(),
   });
   clock.ms += 7 * 24 * HOUR_MS - HOUR_MS;
   expect(await named()).toEqual(all.slice(0, 2));

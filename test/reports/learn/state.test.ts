@@ -28,8 +28,11 @@ const START = startLearning('first');
 const BASE = 20_000;
 
 const ending = (verdict: ProofResult['verdict'], calls = 6): ProofResult => ({
-  ...{ verdict, calls, found: 'So it was.' },
-  ...{ from: '2026-10-19', to: '2026-11-15' },
+  verdict,
+  calls,
+  found: 'So it was.',
+  from: '2026-10-19',
+  to: '2026-11-15',
 });
 const proofOf = (known: Divisibility, verdict: ProofResult['verdict'], nowMs = NOW, calls = 6) =>
   endProof(beginProof(known, nowMs), ending(verdict, calls), 'second', nowMs);

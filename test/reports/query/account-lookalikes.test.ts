@@ -13,7 +13,11 @@ import { get, post, RULES } from './canonical-request.js';
 
 const CALLER = callerOf({ advertisers: [1] });
 const RULE: RouteRule = {
-  ...{ method: 'POST', path: '/api/v1/campaign/get', read: true, account: ['body.userId'], pathChars: '' },
+  method: 'POST',
+  path: '/api/v1/campaign/get',
+  read: true,
+  account: ['body.userId'],
+  pathChars: '',
 };
 
 const report = (request: ReturnType<typeof get>) => () =>

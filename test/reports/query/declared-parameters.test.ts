@@ -19,14 +19,15 @@ const KNOWN = [
 const read = (query: string, body: string | null, nonAccounts: readonly string[] = ['vouched']) =>
   canonicalize(
     {
-      ...{ endpoint: 'campaigns/get', query, lenient: true },
-      ...{
-        method: body === null ? 'GET' : 'POST',
-        body: body === null ? null : (parseJson(body) as JsonObject),
-      },
+      endpoint: 'campaigns/get',
+      query,
+      lenient: true,
+      method: body === null ? 'GET' : 'POST',
+      body: body === null ? null : (parseJson(body) as JsonObject),
     },
     {
-      ...{ ...RULES, nonAccounts },
+      ...RULES,
+      nonAccounts,
       endpoints: new Map([['campaigns/get', { knownParameters: KNOWN, unknownParameters: 'pass' }]]),
     },
   );

@@ -47,7 +47,9 @@ describe('the description of a report call', () => {
     const NEXT_DAY = dayNumber('2026-11-11') as number;
     const forgotten = {
       ...({ code: 'beyond_retention', days: ['2026-11-10'], final: false } as const),
-      ...{ sinceMs: FETCHED_AT, seenMs: FETCHED_AT, againMs: 1 },
+      sinceMs: FETCHED_AT,
+      seenMs: FETCHED_AT,
+      againMs: 1,
     };
     const paging = { page: 1, pages: 2, perPage: 1, total: 2 };
     const answer = (full: boolean, isRecalled: boolean) =>
@@ -59,7 +61,10 @@ describe('the description of a report call', () => {
             [{ a: 1 }],
             full
               ? {
-                  ...{ paging, doubt: 'it looks like none', splitFrom: CUT, fetchedOn: NEXT_DAY },
+                  paging,
+                  doubt: 'it looks like none',
+                  splitFrom: CUT,
+                  fetchedOn: NEXT_DAY,
                   ...(isRecalled && { forgotten }),
                 }
               : {},

@@ -24,8 +24,15 @@ function read(given: Readonly<Record<string, string>>) {
 }
 
 const NOTHING: OutputOptions = {
-  ...{ format: null, totals: false, days: false, period: null, asOf: null, vintage: null, final: null },
-  ...{ fields: null, bom: false },
+  format: null,
+  totals: false,
+  days: false,
+  period: null,
+  asOf: null,
+  vintage: null,
+  final: null,
+  fields: null,
+  bom: false,
 };
 
 describe('readOutputOptions', () => {
@@ -216,7 +223,11 @@ describe('shapeKey', () => {
 describe('isServable', () => {
   const NOW = 1_000_000;
   const FINISHED = {
-    ...{ asOfMs: NOW - 60_000, freshUntilMs: NOW + 1, stale: false, seq: 3, madeOf: [] },
+    asOfMs: NOW - 60_000,
+    freshUntilMs: NOW + 1,
+    stale: false,
+    seq: 3,
+    madeOf: [],
   } as unknown as Finished;
   const purgedBelow = (seq: number) => ({ expiredAt: (subject) => (subject.seq < seq ? 0 : null) }) as Purges;
   const servable = (changes: Partial<Finished> = {}, maxAgeMs: number | null = null, seq = 3) =>

@@ -304,7 +304,11 @@ describe('a name that goes to the platform', () => {
   });
 
   const TAKES: Readonly<Record<string, string>> = {
-    ...{ _format: 'json', _period: 'today', _vintage: 'first', _final: 'only', _fields: 'date' },
+    _format: 'json',
+    _period: 'today',
+    _vintage: 'first',
+    _final: 'only',
+    _fields: 'date',
   };
   it('is none of the gateway’s own', () => {
     expect(

@@ -126,8 +126,12 @@ describe('assemble: JSON', () => {
   it('shows when a day from history was seen last, and the other days of the same answer as of its fetch', () => {
     const seenMs = FETCHED_AT - HOUR;
     const forgotten = {
-      ...{ code: 'beyond_retention' as const, days: ['2026-11-15'], sinceMs: FETCHED_AT, seenMs },
-      ...{ final: true, againMs: HOUR },
+      code: 'beyond_retention' as const,
+      days: ['2026-11-15'],
+      sinceMs: FETCHED_AT,
+      seenMs,
+      final: true,
+      againMs: HOUR,
     };
     const part = rowsEntry(ROWS, { byDate: true, lastDay: '2026-11-16', forgotten });
     const query = 'byDate=1&dateFrom=2026-11-15&dateTo=2026-11-16';

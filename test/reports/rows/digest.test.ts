@@ -175,7 +175,8 @@ describe('days joined again (joinEntries)', () => {
       accounts: [String(seq)],
       columns: block.columns,
       types: block.types,
-      ...{ rowCount: block.rowCount, answerRows: block.rowCount },
+      rowCount: block.rowCount,
+      answerRows: block.rowCount,
       hash: block.hash,
       paging: null,
       splitFrom: { ...PERIOD, sortedHash: block.sortedHash, generation: 'first' },
@@ -377,7 +378,11 @@ const DATE = '2026-11-01';
 /** A day as it is kept of an answer with these rows. */
 function keptDay(rows: readonly object[]): Entry<RowsHeader> {
   const { days } = digestAnswer(JSON.stringify(rows.map((row) => ({ date: DATE, ...row }))), {
-    ...{ rule: {}, period: { from: DATE, to: DATE }, byDate: true, splits: true, whole: false },
+    rule: {},
+    period: { from: DATE, to: DATE },
+    byDate: true,
+    splits: true,
+    whole: false,
     accountPattern: /^advertiserids?$/,
   });
   const { body, sortedHash, date, ...block } = (days as readonly [DayBlock])[0];
@@ -422,7 +427,9 @@ it('they have the same rows and columns, and the same name, as an answer for the
       const { columns, rowCount, hash, splitFrom } = selected.day.header;
       expect({ columns: [...columns].sort(), rowCount, hash, splitFrom }).toEqual({
         columns: [...alone.header.columns].sort(),
-        ...{ rowCount: alone.header.rowCount, hash: alone.header.hash, splitFrom: alone.header.splitFrom },
+        rowCount: alone.header.rowCount,
+        hash: alone.header.hash,
+        splitFrom: alone.header.splitFrom,
       });
     }),
     { numRuns: 200 },

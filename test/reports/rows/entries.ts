@@ -29,8 +29,13 @@ export const RULES: FreshnessRules = {
 
 /** Looks at days are counted, as those of the counted series of a scope. */
 export const COUNTING: CountRules = {
-  ...{ timezone: 'UTC', isSplit: true, isCounted: true, learnsFinality: true },
-  ...{ restatementDays: 5, maxDays: 45, lateOn: -1 },
+  timezone: 'UTC',
+  isSplit: true,
+  isCounted: true,
+  learnsFinality: true,
+  restatementDays: 5,
+  maxDays: 45,
+  lateOn: -1,
 };
 
 export const FETCHED_AT = Date.parse('2026-11-21T12:00:00Z');
@@ -72,7 +77,8 @@ export function rowsEntry(
       accounts: normalized.accounts,
       columns: normalized.columns,
       types: encodeTypes(normalized.columns, normalized.types),
-      ...{ rowCount: rows.length, answerRows: rows.length },
+      rowCount: rows.length,
+      answerRows: rows.length,
       paging: null,
       splitFrom: null,
       hash: bodyHash(body),

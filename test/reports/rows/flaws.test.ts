@@ -8,7 +8,11 @@ const TWICE = { spent: 2, date: '2026-11-02', campaign_id: 7 };
 
 const codesOf = (answer: object, byDate = true) =>
   digestAnswer(JSON.stringify(answer), {
-    ...{ rule: {}, byDate, splits: byDate, accountPattern: /^advertiserid$/, whole: false },
+    rule: {},
+    byDate,
+    splits: byDate,
+    accountPattern: /^advertiserid$/,
+    whole: false,
     period: { from: '2026-11-01', to: '2026-11-03' },
   }).flaws.map(({ code }) => code);
 

@@ -50,7 +50,8 @@ it('rows of an answer with the row count of a known cap are neither final nor us
 
 describe('freshForMs', () => {
   const confirmed = (lastDay: string, isSeenTwice = false): Partial<Facts> => ({
-    ...{ lastDay, emptyTail: 'confirmed' },
+    lastDay,
+    emptyTail: 'confirmed',
     ...(isSeenTwice && { emptySince: [[lastDay, 0]] }),
   });
 

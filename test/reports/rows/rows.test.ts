@@ -459,7 +459,11 @@ describe('a failure beside rows', () => {
 describe('figures of an answer', () => {
   const figuresOf = (answer: unknown, ask: object) =>
     digestAnswer(JSON.stringify(answer), {
-      ...{ rule: {}, byDate: false, splits: true, whole: true, accountPattern: /^advertiserid$/ },
+      rule: {},
+      byDate: false,
+      splits: true,
+      whole: true,
+      accountPattern: /^advertiserid$/,
       period: { from: '2026-11-01', to: '2026-11-10' },
       ...ask,
     }).newFigures;

@@ -193,7 +193,10 @@ describe('pages of a table', () => {
 });
 
 const tableOf = (values: readonly unknown[][], more: Partial<Table> = {}): Table => ({
-  ...{ about: { of: 'tests' }, columns: ['at', 'now'], rowCount: values.length, rows: values },
+  about: { of: 'tests' },
+  columns: ['at', 'now'],
+  rowCount: values.length,
+  rows: values,
   ...more,
 });
 const counted = Array.from({ length: 5 }, (_, at) => [at, at + 100]);

@@ -82,7 +82,12 @@ export function withCache(use: (rig: Rig) => Promise<void>): Promise<void> {
       });
     const all = { from: Buffer.of(0), to: Buffer.of(0xff) };
     const rig = Object.assign(state, {
-      ...{ cache: another(), another, rotate, written, calls, transactions },
+      cache: another(),
+      another,
+      rotate,
+      written,
+      calls,
+      transactions,
       environment: environments[0] as Environment,
       damage: (key: Buffer) => damageRecord(join(folder, String(environments.length - 1)), key),
       kinds: () =>

@@ -14,7 +14,9 @@ it('a write that is under way when the environment is closed is made, or refused
   onTestFinished(() => void process.off('uncaughtException', note));
   for (let round = 0; round < 30; round++) {
     const environment = await openEnvironment({
-      ...{ folder: join(folder, String(round)), mapBytes: 1_048_576, durable: false },
+      folder: join(folder, String(round)),
+      mapBytes: 1_048_576,
+      durable: false,
       logger: createRecordedLog().logger,
     });
     const write = (name: string) => environment.write([{ key: Buffer.from(name), value: Buffer.from('x') }]);

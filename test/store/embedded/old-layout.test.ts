@@ -48,7 +48,10 @@ async function within<T>(
   use: (environment: Awaited<ReturnType<typeof openEnvironment>>) => Promise<T>,
 ): Promise<T> {
   const environment = await openEnvironment({
-    ...{ folder, mapBytes: 2 ** 26, durable: false, logger: createTestLog() },
+    folder,
+    mapBytes: 2 ** 26,
+    durable: false,
+    logger: createTestLog(),
   });
   try {
     return await use(environment);

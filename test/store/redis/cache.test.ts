@@ -19,7 +19,10 @@ async function open(): Promise<RedisStore> {
 
 const looking = <T>(use: (control: Redis) => Promise<T>) => withControl(server.url, use);
 const entry = (key: string, changes: { version?: number; ttlMs?: number; value?: Buffer } = {}) => ({
-  ...{ key, version: 5, ttlMs: MINUTE, value: Buffer.from('value') },
+  key,
+  version: 5,
+  ttlMs: MINUTE,
+  value: Buffer.from('value'),
   ...changes,
 });
 

@@ -24,7 +24,11 @@ export function createMemoryCache(clock: Clock, entries: SavedMap<MemoryEntry>):
     },
     async write(writes) {
       const checked = writes.map(({ id, version, bytes, ttlMs, atMs = version }) => ({
-        ...{ id, version: wholeVersion(version), bytes: Buffer.from(bytes), ttlMs: wholeMs(ttlMs), atMs },
+        id,
+        version: wholeVersion(version),
+        bytes: Buffer.from(bytes),
+        ttlMs: wholeMs(ttlMs),
+        atMs,
       }));
       for (const { id, version, bytes, ttlMs, atMs } of checked) {
         const present = alive(id);

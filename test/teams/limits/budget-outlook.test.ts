@@ -18,7 +18,9 @@ function setUp() {
   const seen = { told: [] as number[], reads: 0, isAway: false, left: 0 };
   const open = () =>
     createBudgetOutlook({
-      ...{ store: server.handle(), clock, logger },
+      store: server.handle(),
+      clock,
+      logger,
       leftOf: async () => seen.left,
       async hoursOf() {
         seen.reads += 1;

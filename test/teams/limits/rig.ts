@@ -25,7 +25,9 @@ export function createAllowanceRig(count: number) {
    * asked, but no answer arrives. `isCutOff`: the replica whom it does not answer.
    */
   const rig = {
-    ...{ clock, quotas, log },
+    clock,
+    quotas,
+    log,
     trips: 0,
     storeIsThere: true,
     answersAreLost: false,

@@ -123,7 +123,8 @@ describe('authorize: undeclared parameters', () => {
     const error = thrownBy(() => checkQuery(callerOf({ advertisers: [1] }), access));
     expect(error).toMatchObject({ code: 'undeclared_parameter', status: 400, options: { errors } });
     expect(toProblem(error, 'r')).toMatchObject({
-      ...{ detail: 'sort2 is not declared.', help: 'Omit sort2.' },
+      detail: 'sort2 is not declared.',
+      help: 'Omit sort2.',
       errors: [{ param: 'sort2', message: 'is not declared' }],
     });
     const undeclared = () => {

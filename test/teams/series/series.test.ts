@@ -112,8 +112,11 @@ describe('the series of all', () => {
     add(series, { ...MISS, team: null, outcome: 'error', code: 'invalid_api_key', plainCalls: 0 }, 401, 1);
     const shown = await series.read('1h', null);
     expect(shown).toMatchObject({
-      ...{ range: '1h', from: '2026-11-21T11:02:00.000Z', to: '2026-11-21T12:02:00.000Z' },
-      ...{ stepSeconds: 60, points: 60 },
+      range: '1h',
+      from: '2026-11-21T11:02:00.000Z',
+      to: '2026-11-21T12:02:00.000Z',
+      stepSeconds: 60,
+      points: 60,
     });
     const { requests, outcomes, hitTiers, errors, rateLimited, platformCallsSaved, latency } = shown.series;
     expect([requests.length, requests.slice(-2)]).toEqual([60, [1, 3]]);
@@ -208,19 +211,26 @@ describe('the series of a team', () => {
     const growth = (await series.ledger('1h', name)).teams[1];
     const own = (await series.ledger('30d', name)).teams[0];
     expect(growth).toEqual({
-      ...{
-        id: 'growth',
-        name: 'Growth',
-        requests: 2,
-        hitRatio: 0.5,
-        platformCalls: 0,
-        platformCallsSaved: 2,
-      },
-      ...{ errors: 0, rateLimited: 0, p50Ms: 0.5, p99Ms: 198, lastSeenAt: '2026-11-21T12:00:35.000Z' },
+      id: 'growth',
+      name: 'Growth',
+      requests: 2,
+      hitRatio: 0.5,
+      platformCalls: 0,
+      platformCallsSaved: 2,
+      errors: 0,
+      rateLimited: 0,
+      p50Ms: 0.5,
+      p99Ms: 198,
+      lastSeenAt: '2026-11-21T12:00:35.000Z',
     });
     expect(own).toMatchObject({
-      ...{ id: 'gateway', name: 'gateway', requests: 0, hitRatio: null, platformCalls: 1 },
-      ...{ p50Ms: null, lastSeenAt: null },
+      id: 'gateway',
+      name: 'gateway',
+      requests: 0,
+      hitRatio: null,
+      platformCalls: 1,
+      p50Ms: null,
+      lastSeenAt: null,
     });
     clock.advance(2 * HOUR);
     expect(await series.ledger('1h', name)).toEqual({ teams: [], withoutKey: null });

@@ -37,7 +37,10 @@ describe('signing in to the console', () => {
     expect([reply.status, reply.json()]).toEqual([
       201,
       {
-        ...{ name: 'watch', role: 'viewer', may, readOnly: null },
+        name: 'watch',
+        role: 'viewer',
+        may,
+        readOnly: null,
         csrf: expect.stringMatching(/^[\w-]{43}$/),
         expiresAt: '2026-11-22T00:00:00.000Z',
       },
@@ -83,7 +86,9 @@ describe('signing in to the console', () => {
     const { gateway, browser, post } = await open();
     await post({ token: 'nonsense' });
     const made = await ask(gateway.admin, '/admin/v1/teams', {
-      ...{ method: 'POST', headers: browser.changes, json: { id: 'by-cookie' } },
+      method: 'POST',
+      headers: browser.changes,
+      json: { id: 'by-cookie' },
     });
     expect(made.status).toBe(201);
     const out = await ask(gateway.admin, SESSION, { method: 'DELETE', headers: browser.changes });
@@ -154,7 +159,10 @@ describe('the session of an admin token', () => {
     const plane = async (own: Secret, admins: typeof services.config.admins) => {
       const app = await buildAdminPlane({
         services: { ...services, config: { ...services.config, admins } },
-        ...{ adminToken: own, stopping: () => false, workersReady: () => true, dataUrl: () => null },
+        adminToken: own,
+        stopping: () => false,
+        workersReady: () => true,
+        dataUrl: () => null,
         metricsText: async () => '',
       });
       onTestFinished(() => app.close());

@@ -25,7 +25,8 @@ interface Ask {
 export async function ask(app: FastifyInstance, url: string, options: Ask = {}): Promise<Reply> {
   const { method = 'GET', headers = {}, json, from } = options;
   const response = await app.inject({
-    ...{ method, url },
+    method,
+    url,
     headers: {
       host: HOST,
       ...(json === undefined ? {} : { 'content-type': 'application/json' }),

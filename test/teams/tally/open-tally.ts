@@ -11,7 +11,9 @@ export function openTally(
     Partial<Parameters<typeof createTally>[0]>,
 ): Tally {
   const tally = createTally({
-    ...{ logger: createRecordedLog().logger, traffic: NO_TRAFFIC, everyMs: null },
+    logger: createRecordedLog().logger,
+    traffic: NO_TRAFFIC,
+    everyMs: null,
     ...options,
   });
   onTestFinished(() => tally.close());

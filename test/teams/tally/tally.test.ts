@@ -80,7 +80,10 @@ it('two processes that start again count each request once, whatever becomes of 
           const before = expected.get(one.team) ?? ({ upstreamCalls: 0 } as Sums);
           const { outcome } = one;
           const news: Sums = {
-            ...{ requests: 1, rows: counted.rows, bytesOut: one.bytesOut, upstreamCalls: 1 },
+            requests: 1,
+            rows: counted.rows,
+            bytesOut: one.bytesOut,
+            upstreamCalls: 1,
             hits: outcome === 'hit' ? 1 : 0,
             misses: ['miss', 'forced', 'collapsed', 'failed'].includes(outcome) ? 1 : 0,
             errors: ['failed', 'error'].includes(outcome) ? 1 : 0,

@@ -94,8 +94,19 @@ describe('a day', () => {
       [fieldOf(0, AT.other), 1],
     ]);
     expect(usageOf('2026-11-21', 'a', group)).toEqual({
-      ...{ day: '2026-11-21', team: 'a', requests: 4, viaMcp: 2, hits: 0, stale: 0, misses: 0 },
-      ...{ upstreamCalls: 0, upstreamCallsSaved: 0, rows: 0, bytesOut: 0, errors: 0, rateLimited: 0 },
+      day: '2026-11-21',
+      team: 'a',
+      requests: 4,
+      viaMcp: 2,
+      hits: 0,
+      stale: 0,
+      misses: 0,
+      upstreamCalls: 0,
+      upstreamCallsSaved: 0,
+      rows: 0,
+      bytesOut: 0,
+      errors: 0,
+      rateLimited: 0,
     });
   });
 });

@@ -47,13 +47,17 @@ describe('a refused write', () => {
       },
       {
         ...common,
-        ...{ at: '2026-11-21T12:00:01.000Z', route: 'POST /api/v1/campaign/pause' },
-        ...{ code: 'write_guard_refused', rule: 'route' },
+        at: '2026-11-21T12:00:01.000Z',
+        route: 'POST /api/v1/campaign/pause',
+        code: 'write_guard_refused',
+        rule: 'route',
       },
       {
         ...common,
-        ...{ at: '2026-11-21T12:00:00.000Z', route: CREATE },
-        ...{ code: 'write_guard_refused', rule: 'allowFields' },
+        at: '2026-11-21T12:00:00.000Z',
+        route: CREATE,
+        code: 'write_guard_refused',
+        rule: 'allowFields',
       },
     ];
     expect(await refusedOf(first)).toEqual(expected);
@@ -66,7 +70,11 @@ describe('a refused write', () => {
 const refusal = (second: number) => ({
   requestId: `request-${second}`,
   at: new Date(second * 1000).toISOString(),
-  ...{ team: 'growth', key: 'k', route: CREATE, code: 'writes_stopped', rule: null },
+  team: 'growth',
+  key: 'k',
+  route: CREATE,
+  code: 'writes_stopped',
+  rule: null,
 });
 
 it('the newest fifty of all replicas are kept, each once, in any order of writing', async () => {

@@ -43,8 +43,12 @@ describe('a reservation', () => {
       kind: 'reserved',
       reservation: {
         id: expect.any(String),
-        ...{ team: 'growth', route: ask.route, day: '2026-11-21' },
-        ...{ amount: 60, currency: null, atMs: clock.now() },
+        team: 'growth',
+        route: ask.route,
+        day: '2026-11-21',
+        amount: 60,
+        currency: null,
+        atMs: clock.now(),
       },
     });
     expect(await book.reserve(ask)).toEqual({ kind: 'over', day: '2026-11-21', left: 40 });

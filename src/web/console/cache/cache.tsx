@@ -91,7 +91,9 @@ function InMemory({ l1Bytes, l1Entries, reports, children }: InMemoryProps) {
           bars={sortedBy(endpoints, ({ requests }) => requests, true)
             .slice(0, MOST)
             .map(({ endpoint, requests, share }) => ({
-              ...{ key: endpoint, title: endpoint, share },
+              key: endpoint,
+              title: endpoint,
+              share,
               says: `${percent(share)} of ${counted(requests, 'report')}`,
             }))}
         />
@@ -118,7 +120,9 @@ function InMemory({ l1Bytes, l1Entries, reports, children }: InMemoryProps) {
 
 const URL_FIELD: readonly FieldSpec[] = [
   {
-    ...{ name: 'url', label: 'URL of a report', required: true },
+    name: 'url',
+    label: 'URL of a report',
+    required: true,
     help: 'Copied from an app, a log or the docs, with any host; or campaigns/get?advertiserId=… The platform is not called.',
   },
 ];

@@ -127,11 +127,14 @@ function Finality({ answer: { meta }, scope }: CurveProps<FinalityAnswer>) {
           format={(value) => percent(value / 100)}
           lines={[
             {
-              ...{ title: 'upper bound', color: '--c6', dashed: true },
+              title: 'upper bound',
+              color: '--c6',
+              dashed: true,
               values: ages.map(({ changedPercentAtMost }) => changedPercentAtMost),
             },
             {
-              ...{ title: 'changed', color: '--c1' },
+              title: 'changed',
+              color: '--c1',
               values: ages.map(({ n, changed }) => (n === 0 ? null : (100 * changed) / n)),
             },
           ]}

@@ -34,11 +34,16 @@ type Looked = Readonly<{ body: object; changes: readonly TeamChange[]; applied: 
 
 const FIELDS: readonly FieldSpec[] = [
   {
-    ...{ name: 'text', label: 'Or paste its content', is: 'lines', rows: 10, required: true },
+    name: 'text',
+    label: 'Or paste its content',
+    is: 'lines',
+    rows: 10,
+    required: true,
     placeholder: 'teams:\n  - id: growth\n    advertisers: [1, 2]',
   },
   {
-    ...{ name: 'removed', label: 'Teams no longer in the file are' },
+    name: 'removed',
+    label: 'Teams no longer in the file are',
     options: REMOVED.map((action) => [action, ACTIONS[action].title] as const),
   },
 ];

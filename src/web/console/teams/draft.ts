@@ -10,19 +10,28 @@ export const IDENTITY: TeamFields = [
   { name: 'name', label: 'Name', help: 'A name for people. Default: the id.' },
   { name: 'id', label: 'Id', help: 'Lower-case letters, digits and hyphens. It cannot be changed.' },
   {
-    ...{ name: 'defaultFormat', label: 'Default format', options: FORMATS },
+    name: 'defaultFormat',
+    label: 'Default format',
+    options: FORMATS,
     help: 'Format of reports if a request names none.',
   },
 ];
 
 export const LIMIT_FIELDS: TeamFields = LIMITS.map(({ name, title, unit, usual }) => ({
-  ...{ name: `limits.${name}` as const, label: `${title} (${unit})`, help: `Default: ${usual}.` },
-  ...{ is: 'number' as const, usual, placeholder: String(usual) },
+  name: `limits.${name}` as const,
+  label: `${title} (${unit})`,
+  help: `Default: ${usual}.`,
+  is: 'number' as const,
+  usual,
+  placeholder: String(usual),
 }));
 
 export const ADDRESSES: TeamFields = [
   {
-    ...{ name: 'ipAllow', label: 'Addresses', is: 'lines', usual: [] },
+    name: 'ipAllow',
+    label: 'Addresses',
+    is: 'lines',
+    usual: [],
     help: 'One per line, such as 10.0.0.0/8 or 2001:db8::1. Default: any address.',
   },
 ];
@@ -52,7 +61,10 @@ function teamOf(draft: Draft): Record<string, unknown> {
   const { scopes, all, advertisers, guard } = draft;
   const typed = { id: '', ...bodyOf(TYPED, draft) };
   return {
-    ...{ name: typed.id, ...typed, scopes, advertisers: all ? '*' : advertisers },
+    name: typed.id,
+    ...typed,
+    scopes,
+    advertisers: all ? '*' : advertisers,
     ...(guard === 'another' ? {} : { writeGuard: guardOf(guard) }),
   };
 }

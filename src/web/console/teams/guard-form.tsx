@@ -108,7 +108,9 @@ const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'];
 function Rule({ rule, number, change, remove, faults }: RuleProps) {
   const route = `writeGuard.${routeOf(rule)}`;
   const typed = {
-    ...{ values: rule.typed, faults, place: `${route}.` },
+    values: rule.typed,
+    faults,
+    place: `${route}.`,
     set: (part: object) => change({ typed: { ...rule.typed, ...part } }),
   };
   // A fault of the whole budget is shown at a field.

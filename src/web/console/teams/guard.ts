@@ -9,19 +9,23 @@ export type GuardRule = WriteGuard[string];
 
 export const BUDGET_FIELDS: readonly FieldSpec[] = [
   {
-    ...{ name: 'budget.field', label: 'Budget field' },
+    name: 'budget.field',
+    label: 'Budget field',
     help: 'Path of the amount in the body, such as body.budget.total',
   },
   { name: 'budget.currency', label: 'Currency', help: 'Currency of the limits, such as EUR.' },
   {
-    ...{ name: 'budget.currencyField', label: 'Currency field' },
+    name: 'budget.currencyField',
+    label: 'Currency field',
     help: 'Path of the field that must hold this currency, such as body.currency',
   },
 ];
 export const MOST_FIELDS: readonly FieldSpec[] = [
   { name: 'budget.maxPerCall', label: 'Maximum per call', is: 'decimal' },
   {
-    ...{ name: 'budget.maxPerDay', label: 'Maximum per day', is: 'decimal' },
+    name: 'budget.maxPerDay',
+    label: 'Maximum per day',
+    is: 'decimal',
     help: 'In the platform’s time zone.',
   },
 ];
@@ -31,11 +35,15 @@ export const AMOUNT_FIELDS: readonly FieldSpec[] = [
 ];
 export const CONDITION_FIELDS: readonly FieldSpec[] = [
   {
-    ...{ name: 'allowFields', label: 'Allowed fields of the body', is: 'lines' },
+    name: 'allowFields',
+    label: 'Allowed fields of the body',
+    is: 'lines',
     help: 'One per line, including the first name of each path above. Default: any; amounts without a rule are then not checked.',
   },
   {
-    ...{ name: 'requireIdempotencyKey', label: 'Idempotency key required', is: 'box' },
+    name: 'requireIdempotencyKey',
+    label: 'Idempotency key required',
+    is: 'box',
     help: 'Calls without one are refused. POST only.',
   },
 ];
@@ -73,8 +81,11 @@ const made =
 
 const isRule = made({
   budget: made({
-    ...{ field: isText, currencyField: isText, currency: isText },
-    ...{ maxPerCall: isNumber, maxPerDay: isNumber },
+    field: isText,
+    currencyField: isText,
+    currency: isText,
+    maxPerCall: isNumber,
+    maxPerDay: isNumber,
   }),
   amounts: listOf(made({ field: isText, max: isNumber })),
   allowFields: listOf(isText),

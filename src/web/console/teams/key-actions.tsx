@@ -15,7 +15,9 @@ type Issued = AnswerTo<'POST /admin/v1/teams/:id/keys'>;
 const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
   { name: 'label', label: 'Label', help: 'The app or person that uses the key.' },
   {
-    ...{ name: 'expiresAt', label: 'Expires', is: 'date' },
+    name: 'expiresAt',
+    label: 'Expires',
+    is: 'date',
     help: 'At 00:00 UTC of that day. Default: never.',
   },
 ];
@@ -40,7 +42,9 @@ export function IssueButton({ team, changed }: OfTeam) {
 
 const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
   {
-    ...{ name: 'overlapSeconds', label: 'The current secret stays valid for', is: 'number' },
+    name: 'overlapSeconds',
+    label: 'The current secret stays valid for',
+    is: 'number',
     options: [
       ['0', 'Not at all'],
       ['3600', 'One hour'],

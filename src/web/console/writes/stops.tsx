@@ -63,7 +63,10 @@ function ResumeButton({ team, changed }: Changed & { readonly team: string | nul
 const stopFields = (teams: readonly Team[]): FieldsOf<'POST /admin/v1/writes/stop'> => [
   { name: 'team', label: 'Team', options: [['', 'all teams'], ...teams.map(({ id }) => id)] },
   {
-    ...{ name: 'reason', label: 'Reason', required: true, maxLength: 300 },
+    name: 'reason',
+    label: 'Reason',
+    required: true,
+    maxLength: 300,
     help: 'Shown on every page, and to callers whose writes are refused.',
   },
 ];

@@ -28,8 +28,11 @@ const WRITE = 'POST /api/v1/campaign/create';
 const GUARD = {
   [WRITE]: {
     budget: {
-      ...{ field: 'body.budget.total', currencyField: 'body.currency', currency: 'EUR' },
-      ...{ maxPerCall: 1_000, maxPerDay: 100_000 },
+      field: 'body.budget.total',
+      currencyField: 'body.currency',
+      currency: 'EUR',
+      maxPerCall: 1_000,
+      maxPerDay: 100_000,
     },
   },
 };
@@ -88,7 +91,9 @@ export async function startFleet(seed: number, store: StoreForm, redisProxies: r
     keys.set(
       id,
       await newTeam(gateways[0] as Gateway, {
-        ...{ id, advertisers, writeGuard: GUARD },
+        id,
+        advertisers,
+        writeGuard: GUARD,
         // Far beyond what a run of hours asks: its refusals would take the place of the load.
         limits: { requestsPerMinute: 1_000_000, maxConcurrent: 10_000, upstreamCallsPerDay: 100_000_000 },
         scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh', 'mcp'],
@@ -98,7 +103,12 @@ export async function startFleet(seed: number, store: StoreForm, redisProxies: r
     for (const { key } of keys.values())
       await waitFor('a key', async () => (await ask(`${data}/gateway/v1/me`, { key })).status === 200);
   return {
-    ...{ platform, sim, platformProxy, redisProxies, gateways, keys },
+    platform,
+    sim,
+    platformProxy,
+    redisProxies,
+    gateways,
+    keys,
     /** No answer and no line of a log may hold one of them. */
     secrets: new Set([
       platform.token,

@@ -101,7 +101,11 @@ export function questionOf(chance: Chance, today: string): Call {
   const isCsv = chance.is(0.1);
   const headers: Record<string, string> = chance.is(0.3) ? { 'cache-control': 'no-cache' } : {};
   return {
-    ...{ team, advertiserId, query, form: isCsv ? 'csv' : 'json', options: { headers } },
+    team,
+    advertiserId,
+    query,
+    form: isCsv ? 'csv' : 'json',
+    options: { headers },
     path: `${REPORT}?${query}${isCsv ? '&_format=csv' : ''}`,
   };
 }
@@ -110,7 +114,10 @@ function mcp(team: TeamId, advertiserId: number, period: object): Call {
   const args = { advertiserId, period, split: ['date'] };
   const { from, to } = period as { from: string; to: string };
   return {
-    ...{ team, advertiserId, form: 'mcp', path: '/mcp' },
+    team,
+    advertiserId,
+    form: 'mcp',
+    path: '/mcp',
     query: `advertiserId=${advertiserId}&dateFrom=${from}&dateTo=${to}&byDate=1`,
     options: {
       method: 'POST',
@@ -127,13 +134,11 @@ function mcp(team: TeamId, advertiserId: number, period: object): Call {
 
 function dryRun(): Call {
   return {
-    ...{
-      team: 'two',
-      advertiserId: 2,
-      form: 'dry-run',
-      query: '',
-      path: '/api/v1/campaign/create?_dryRun=1',
-    },
+    team: 'two',
+    advertiserId: 2,
+    form: 'dry-run',
+    query: '',
+    path: '/api/v1/campaign/create?_dryRun=1',
     options: { method: 'POST', json: { ...CAMPAIGN, userId: 2 } },
   };
 }

@@ -57,14 +57,20 @@ export async function openPlainScene(seed: number): Promise<Scene> {
 }
 
 const calm = (): Trouble => ({
-  ...{ name: 'No fault', what: 'Load and operators alone.', codes: [], isOfStore: false },
+  name: 'No fault',
+  what: 'Load and operators alone.',
+  codes: [],
+  isOfStore: false,
   on: async () => {},
   off: async () => {},
 });
 
 function ofPlatform({ platformProxy }: Fleet): Trouble[] {
   const one = (name: string, what: string, fault: Fault): Trouble => ({
-    ...{ name: `Platform: ${name}`, what, codes: PLATFORM, isOfStore: false },
+    name: `Platform: ${name}`,
+    what,
+    codes: PLATFORM,
+    isOfStore: false,
     on: () => platformProxy.set(fault),
     off: () => platformProxy.set(NONE),
   });
@@ -86,7 +92,12 @@ function ofRedis(proxies: readonly FaultProxy[], redis: RedisServer): Trouble[] 
     for (const proxy of proxies) await proxy.set(fault);
   };
   const one = (name: string, what: string, on: () => Promise<void>, off = all(NONE)): Trouble => ({
-    ...{ name: `Redis: ${name}`, what, codes: STORE, isOfStore: true, on, off },
+    name: `Redis: ${name}`,
+    what,
+    codes: STORE,
+    isOfStore: true,
+    on,
+    off,
   });
   return [
     one('1.9 s late', 'Every answer comes 1.9 s late.', all({ kind: 'latency', ms: 950 })),
@@ -110,7 +121,8 @@ function ofRedis(proxies: readonly FaultProxy[], redis: RedisServer): Trouble[] 
         'What gateways tell one another comes up to 0.4 s late, in another order, and some of it twice.',
         all({ kind: 'shuffle' }),
       ),
-      ...{ codes: [], isOfStore: false },
+      codes: [],
+      isOfStore: false,
     },
     one('one replica cut off', 'The connections of one gateway stay open, and nothing passes.', async () => {
       await proxies[1]?.set({ kind: 'half-open' });
@@ -132,7 +144,10 @@ export async function openSentinelScene(seed: number): Promise<Scene> {
       {
         name: 'Redis: failover by Sentinel',
         what: 'The primary is killed (kill -9), and its replica takes over.',
-        ...{ codes: STORE, isOfStore: true, on: () => primary.kill(), off: async () => {} },
+        codes: STORE,
+        isOfStore: true,
+        on: () => primary.kill(),
+        off: async () => {},
       },
     ],
     locks: () => locksOn([replica]),

@@ -53,17 +53,23 @@ export const KINDS: readonly Kind[] = [
   {
     name: 'Embedded store',
     what: 'A gateway is killed (SIGKILL) among changes and writes, and started again on its folder.',
-    ...{ count: 1, env: {}, victim: 'gateway' },
+    count: 1,
+    env: {},
+    victim: 'gateway',
   },
   {
     name: 'Redis that syncs each change',
     what: 'A gateway, or its Redis (appendfsync always), is killed among changes and writes, and started again.',
-    ...{ count: 1, env: {}, victim: 'either' },
+    count: 1,
+    env: {},
+    victim: 'either',
   },
   {
     name: 'Three replicas, one at a time',
     what: 'One of three gateways on one Redis is killed among changes and writes, while the others go on.',
-    ...{ count: 3, env: {}, victim: 'gateway' },
+    count: 3,
+    env: {},
+    victim: 'gateway',
   },
 ];
 
@@ -95,7 +101,8 @@ export async function openWorld({ name, what, count, env, redisArgs, victim }: K
   return {
     name,
     what,
-    ...{ gateways, redis },
+    gateways,
+    redis,
     sim: simulatorOf(platform.url),
     keys: { free, guarded },
     redisIsKilled: victim === 'either',

@@ -99,13 +99,15 @@ async function placeIn(client: Redis, key: string, chance: Chance) {
   const type = await client.type(key);
   if (type === 'string')
     return {
-      ...{ name: '', value: (await client.getBuffer(key)) ?? Buffer.alloc(0) },
+      name: '',
+      value: (await client.getBuffer(key)) ?? Buffer.alloc(0),
       set: (bytes: Buffer | null) => (bytes === null ? client.del(key) : client.set(key, bytes, 'KEEPTTL')),
     };
   if (type !== 'hash') return null;
   const name = chance.pick((await client.hkeys(key)).sort());
   return {
-    ...{ name, value: (await client.hgetBuffer(key, name)) ?? Buffer.alloc(0) },
+    name,
+    value: (await client.hgetBuffer(key, name)) ?? Buffer.alloc(0),
     set: (bytes: Buffer | null) => (bytes === null ? client.hdel(key, name) : client.hset(key, name, bytes)),
   };
 }

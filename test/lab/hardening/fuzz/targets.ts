@@ -55,7 +55,9 @@ const onGateway =
     const gateway = await startGateway({ logLevel: 'error' });
     const key = await gateway.addTeam({ scopes: ['report:read', 'mcp'], advertisers: [1] });
     return {
-      ...{ name, what, close: () => gateway.close() },
+      name,
+      what,
+      close: () => gateway.close(),
       tryOne: async (chance) => said(...(await tryOne(gateway, key, chance))),
     };
   };

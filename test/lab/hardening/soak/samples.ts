@@ -26,8 +26,11 @@ export async function lookAt(gateway: Gateway): Promise<Record<Quantity, number>
   };
   const memory = read('memory');
   return {
-    ...{ memory, heap: read('heap'), outside: Math.max(0, memory - read('heapTotal')) },
-    ...{ handles: read('handles'), delay: read('delay') },
+    memory,
+    heap: read('heap'),
+    outside: Math.max(0, memory - read('heapTotal')),
+    handles: read('handles'),
+    delay: read('delay'),
   };
 }
 

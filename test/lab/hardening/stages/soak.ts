@@ -61,7 +61,10 @@ async function underLoad({ fleet }: Scene, { seed, timeLeft }: StageInput): Prom
   const oracle = createOracle(fleet, () => operator.rules);
   oracle.begin(CODES);
   const operator = startOperator({
-    ...{ fleet, seed, today, changes: noChanges() },
+    fleet,
+    seed,
+    today,
+    changes: noChanges(),
     oracle: () => oracle,
     mayRefuse: () => true,
   });

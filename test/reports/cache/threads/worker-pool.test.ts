@@ -243,7 +243,9 @@ const answers = fc.record({
 });
 
 const formatTask = ({ rows, columns, text }: Answer, format: 'csv' | 'ndjson') => ({
-  ...{ format, rowCount: rows, bom: false },
+  format,
+  rowCount: rows,
+  bom: false,
   chunks: [Buffer.alloc(rows * columns * (text + 6))],
   columns: Array.from({ length: columns }, (_, at) => `m${at}`),
 });

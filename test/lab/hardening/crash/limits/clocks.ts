@@ -28,7 +28,10 @@ export const CLOCKS_DIFFER: Limit = {
     const clock = await findFaketime();
     if (typeof clock === 'string') return clock;
     const world = await openWorld({
-      ...{ name: 'Clocks that differ', what: '', count: 3, victim: 'gateway' },
+      name: 'Clocks that differ',
+      what: '',
+      count: 3,
+      victim: 'gateway',
       env: (at) => clock.env([AHEAD, BEHIND, FAST][at] as string),
     });
     return await inWorld(world, () => playApart(world, chance));
@@ -68,7 +71,8 @@ async function playApart(world: World, chance: () => number): Promise<Found> {
   if (worstMs > REVOKED_WITHIN_MS) faults.push(`a revoked key was let in for ${Math.round(worstMs)} ms`);
   for (const gateway of world.gateways) await admin(gateway, 'GET', '/status');
   return {
-    ...{ times: REVOCATIONS, faults },
+    times: REVOCATIONS,
+    faults,
     worst: `${Math.round(worstMs)} ms until a revoked key was refused by all`,
     note: `${diary.steps} changes and writes acknowledged; changes ${told(probe.changes)}; reports ${told(probe.reports)}`,
   };

@@ -103,7 +103,8 @@ async function playFull(world: World, room: Room, chance: () => number, meanwhil
     note = `changes of the last time ${told(probe.changes)}; reports ${told(probe.reports)}`;
   }
   return {
-    ...{ times: TIMES, faults },
+    times: TIMES,
+    faults,
     worst: `${Math.round(worstMs)} ms until a change was taken again`,
     note: `${diary.steps} changes and writes acknowledged; ${note}`,
   };

@@ -24,13 +24,19 @@ async function playLimit(
   say: StageInput['say'],
 ): Promise<CaseResult> {
   const found = await play(chanceOf(seed, name).randomShare).catch((error: Error) => ({
-    ...{ times: 1, worst: '-', note: '', faults: [String(error.message).slice(0, 2000)] },
+    times: 1,
+    worst: '-',
+    note: '',
+    faults: [String(error.message).slice(0, 2000)],
   }));
   if (typeof found === 'string') return notRun(name, what, found);
   const { times, worst, faults, note } = found;
   for (const fault of faults) say(`${name}: ${fault}`);
   return {
-    ...{ name, what, times, worst },
+    name,
+    what,
+    times,
+    worst,
     result: faults.length === 0 ? 'held' : 'failed',
     note: [note, ...faults.slice(0, TOLD_FAULTS).map((fault) => fault.slice(0, 200))].join('; '),
   };

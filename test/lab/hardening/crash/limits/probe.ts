@@ -47,7 +47,9 @@ export async function startProbe(world: World): Promise<Probe> {
     teams += 1;
     const json = { id: `p${teams}`, advertisers: MANY };
     const answer = await put(changes, `${gateway.admin}/admin/v1/teams`, {
-      ...{ method: 'POST', bearer: gateway.adminToken, json },
+      method: 'POST',
+      bearer: gateway.adminToken,
+      json,
     });
     if (answer?.status === 201) made.add(json.id);
   }
@@ -72,7 +74,10 @@ export async function startProbe(world: World): Promise<Probe> {
     }
   });
   return {
-    ...{ changes, reports, made, faults },
+    changes,
+    reports,
+    made,
+    faults,
     async stop() {
       going = false;
       await Promise.all(loops);
