@@ -223,11 +223,12 @@ export function composeGateway(options: ReportingOptions) {
     pins,
     observed,
     /** Waits for work that outlives its request. */
-    settled: () =>
-      background
-        .settled()
-        .then(() => Promise.all(learned.map((part) => part.flush())))
-        .then(() => {}),
+    async settled() {
+      await background.settled();
+      prover.begin();
+      await background.settled();
+      await Promise.all(learned.map((part) => part.flush()));
+    },
     async close() {
       await history.close();
       await days.close();
@@ -265,8 +266,9 @@ function composeWatch(
 }
 
 function composeProver({ store, recentCalls }: ReportingOptions, g: Gateway) {
-  const { learner, policy, now, logger } = g;
+  const { learner, policy, now, logger, background } = g;
   return createProver({
+    background,
     learner,
     compared: g.watch.compared,
     policy,

@@ -1,10 +1,12 @@
 /**
- * Asks the platform whether reports of a kind are divisible by day: in the background of the first report by date of the kind, at the
- * lowest priority, one proof at a time in all replicas. A kind with unknown parameters waits for a second period, because such a
- * parameter may differ in each call.
+ * Asks the platform whether reports of a kind are divisible by day: in the background, at the lowest priority, one proof at a time in
+ * all replicas. It begins when callers rest after the first report by date of the kind, or with its third period, as callers that ask
+ * for one period after another do not rest. A kind with unknown parameters waits for a second period, because such a parameter may
+ * differ in each call.
  */
 import type { Logger } from 'pino';
 import { createLastUsed } from '../../lib/last-used.js';
+import { uptimeMs } from '../../lib/time.js';
 import type { Leases } from '../../store/port.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
@@ -28,9 +30,14 @@ export interface ProverOptions {
   readonly self: string;
   /** Platform calls of this process in the last day. */
   readonly recentCalls: { count(): number };
+  readonly background: (work: Promise<unknown>) => void;
   readonly logger: Logger;
 }
 
+/** Callers rest once nothing was fetched for them for so long. A proof does not wait longer than the second. */
+const [REST_MS, LONGEST_WAIT_MS] = [500, 10_000];
+/** Periods of a kind. */
+const AT_ONCE = 3;
 const DAY_MS = 86_400_000;
 /** Calls of all proofs in a day: a share of all calls, and at least so many. */
 const [SHARE, AT_LEAST] = [0.05, 50];
@@ -52,50 +59,41 @@ interface Cause extends ReportSeries {
 
 export type Prover = ReturnType<typeof createProver>;
 
-export function createProver(options: ProverOptions) {
+/** Waits until callers rest. */
+function createRest(begin: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let sinceMs: number | null = null;
+  function stop(): void {
+    clearTimeout(timer);
+    sinceMs = null;
+  }
+  function end(): void {
+    stop();
+    begin();
+  }
+  return {
+    isWaiting: () => sinceMs !== null,
+    /** Begins the wait, or begins it anew. */
+    wait(): void {
+      sinceMs ??= uptimeMs();
+      clearTimeout(timer);
+      const leftMs = Math.max(0, sinceMs + LONGEST_WAIT_MS - uptimeMs());
+      timer = setTimeout(end, Math.min(REST_MS, leftMs)).unref();
+    },
+    end,
+    stop,
+  };
+}
+
+/** @returns makes a proof, if it may be made now */
+function createProofs(options: ProverOptions, lately: ReturnType<typeof createLately>) {
   const { learner, compared, policy, now, leases, self, recentCalls, logger } = options;
-  const lately = createLately();
-  const waiting = new Map<string, Cause>();
   /** Times of the calls of proofs in the last day. */
   let made: readonly number[] = [];
-  let isRunning = false;
-  let isStopped = false;
 
   function callsAllowed(): number {
     made = made.filter((at) => Math.abs(now() - at) < DAY_MS);
     return Math.max(AT_LEAST, Math.floor(SHARE * recentCalls.count())) - made.length;
-  }
-
-  /** One after another; what another replica proves waits for the next report. */
-  async function proveWaiting(): Promise<void> {
-    if (isRunning) return;
-    isRunning = true;
-    try {
-      for (const [id, cause] of waiting) {
-        waiting.delete(id);
-        if (!isStopped) await proveOne(cause);
-      }
-    } catch (error) {
-      logger.debug(
-        { err: error },
-        'could not prove that reports are divisible by day; repeated with a later report',
-      );
-    } finally {
-      isRunning = false;
-    }
-  }
-
-  async function proveOne(cause: Cause): Promise<void> {
-    const allowed = callsAllowed();
-    if (allowed <= 0 || !learner.mayProve(cause.report, cause.isAsked)) return;
-    const [isMine = false] = await leases.claim([LEASE], self, PROVING_MS);
-    if (!isMine) return;
-    try {
-      const left = await learner.beginProof(cause.report, cause.isAsked);
-      if (left > 0) await run(cause, Math.min(left, allowed));
-    } finally {
-      await leases.release([LEASE], self);
-    }
   }
 
   /** By the account with most rows among those asked for lately. */
@@ -109,9 +107,12 @@ export function createProver(options: ProverOptions) {
     const isLong = finals.length >= PROOF_DAYS && isOneAnswer(own, report as { from: string; to: string });
     const periods = isLong ? [[report.from, report.to] as [string, string]] : [];
     const result = await proveDivisible({
-      ...{ of: { report, series }, own: isLong ? own : null },
+      of: { report, series },
+      own: isLong ? own : null,
       range: rangeOf(report.to, today, rules, policy.plan.maxDaysPerCall),
-      ...{ generation, rules, maxCalls },
+      generation,
+      rules,
+      maxCalls,
       ask(what, from, to) {
         made = [...made, now()];
         periods.push([from, to]);
@@ -127,6 +128,48 @@ export function createProver(options: ProverOptions) {
     logger.info({ kind: id, endpoint: report.endpoint, ...result }, 'compared a period with its parts');
   }
 
+  return async (cause: Cause): Promise<void> => {
+    const allowed = callsAllowed();
+    if (allowed <= 0 || !learner.mayProve(cause.report, cause.isAsked)) return;
+    const [isMine = false] = await leases.claim([LEASE], self, PROVING_MS);
+    if (!isMine) return;
+    try {
+      const left = await learner.beginProof(cause.report, cause.isAsked);
+      if (left > 0) await run(cause, Math.min(left, allowed));
+    } finally {
+      await leases.release([LEASE], self);
+    }
+  };
+}
+
+export function createProver(options: ProverOptions) {
+  const { learner, policy, logger, background } = options;
+  const lately = createLately();
+  const prove = createProofs(options, lately);
+  const waiting = new Map<string, Cause>();
+  const rest = createRest(() => background(proveWaiting()));
+  let isRunning = false;
+  let isStopped = false;
+
+  /** One after another; what another replica proves waits for the next report. */
+  async function proveWaiting(): Promise<void> {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      for (const [id, cause] of waiting) {
+        waiting.delete(id);
+        if (!isStopped) await prove(cause);
+      }
+    } catch (error) {
+      logger.debug(
+        { err: error },
+        'could not prove that reports are divisible by day; repeated with a later report',
+      );
+    } finally {
+      isRunning = false;
+    }
+  }
+
   return {
     /** A caller's report was fetched. */
     async fetched(news: Comparison): Promise<void> {
@@ -136,9 +179,13 @@ export function createProver(options: ProverOptions) {
       if (policy.endpoints.get(report.endpoint)?.freshness !== 'own') return;
       const { id } = learner.status(report);
       lately.note(id, news);
-      if (!learner.mayProve(report) || !lately.isTold(id, report) || waiting.size >= MAX_WAITING) return;
+      if (rest.isWaiting()) rest.wait();
+      const periods = lately.periodsOf(id, report);
+      if (!learner.mayProve(report) || waiting.size >= MAX_WAITING) return;
+      if (report.passedOn.length > 0 && periods < 2) return;
       if (!waiting.has(id)) waiting.set(id, { report, series, fresh, isAsked: false });
-      await proveWaiting();
+      if (periods >= AT_ONCE) await proveWaiting();
+      else if (!rest.isWaiting()) rest.wait();
     },
     /** A person asks for it: there is no wait for another report, nor after the last proof. */
     async asked({ report, series }: ReportSeries): Promise<void> {
@@ -146,9 +193,14 @@ export function createProver(options: ProverOptions) {
       waiting.set(id, { report, series, fresh: null, isAsked: true });
       await proveWaiting();
     },
+    /** Begins what waits for callers to rest. */
+    begin(): void {
+      if (rest.isWaiting()) rest.end();
+    },
     /** Starts no further proof. */
     stop(): void {
       isStopped = true;
+      rest.stop();
     },
   };
 }
@@ -157,8 +209,7 @@ export function createProver(options: ProverOptions) {
 function createLately() {
   /** By kind, then by account. */
   const accounts = createLastUsed<Map<string | null, Asked>>(MAX_KINDS);
-  /** The first period of a kind with unknown parameters. */
-  const firstPeriods = createLastUsed<string>(MAX_KINDS);
+  const periods = createLastUsed<Set<string>>(MAX_KINDS);
   return {
     note(id: string, { report, series, fresh }: Comparison): void {
       const all = accounts.get(id) ?? new Map<string | null, Asked>();
@@ -173,13 +224,12 @@ function createLately() {
     withMostRows(id: string): Asked | undefined {
       return [...(accounts.get(id)?.values() ?? [])].sort((a, b) => b.rowsPerDay - a.rowsPerDay)[0];
     },
-    /** Whether a report without unknown parameters was asked for, or two periods of one with such. */
-    isTold(id: string, { passedOn, from, to }: Report): boolean {
-      if (passedOn.length === 0) return true;
-      const period = `${from}/${to}`;
-      const first = firstPeriods.get(id);
-      if (first === undefined) firstPeriods.set(id, period);
-      return first !== undefined && first !== period;
+    /** Notes a period. @returns how many periods of the kind were asked for, at most {@link AT_ONCE} */
+    periodsOf(id: string, { from, to }: Report): number {
+      const known = periods.get(id) ?? new Set();
+      if (known.size < AT_ONCE) known.add(`${from}/${to}`);
+      periods.set(id, known);
+      return known.size;
     },
   };
 }
