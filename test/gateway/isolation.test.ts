@@ -42,6 +42,7 @@ const BODY_VALUES: readonly unknown[] = JSON.parse(
 );
 
 let platform: OpenGateway['platform'];
+let inside: OpenGateway['inside'];
 let gateway: OpenGateway['gateway'];
 let sim: OpenGateway['sim'];
 let limited: string;
@@ -55,7 +56,7 @@ let tried: readonly string[];
 let etag: string;
 
 async function prepare(logLevel: string): Promise<void> {
-  ({ platform, gateway, sim } = await openGateway({ logLevel }));
+  ({ platform, gateway, sim, inside } = await openGateway({ logLevel }));
   await sim.set({ accountNames: 'plain' });
   const all = (await newTeam(gateway, { id: 'all', limits: FREE })).key;
   const scopes = ['report:read', 'platform:read', 'platform:write', 'cache:refresh', 'mcp'];
@@ -152,6 +153,8 @@ function byTool({ tool, args }: ToolMessage): Attempt {
 
 /** What an attempt leaves to be worried about: foreign data, a tag that confirms it, or a call that reached for it. */
 async function leaksOf(attempts: readonly Attempt[]): Promise<{ leaks: string[]; allowed: number }> {
+  // The gateway compares days of the team with all advertisers.
+  await inside.services.settled();
   await sim.forget();
   const leaks: string[] = [];
   let allowed = 0;

@@ -24,6 +24,7 @@ import { byDay, periodOf } from './by-day.js';
 /** Without comparisons of single joins, which may hide what the others miss. */
 const RARELY = { report: { crossCheckEvery: 1_000_000 } };
 const TODAY = Date.parse('2026-11-21') / DAY;
+const dayNumberOf = (date: string) => Date.parse(date) / DAY;
 const day = (ago: number) => isoDay(TODAY - ago);
 const of = (account: string, period: Period) =>
   byDay(...period).replace('advertiserId=1', `advertiserId=${account}`);
@@ -92,7 +93,10 @@ const PLATFORMS: readonly (readonly [string, Answering])[] = [
   ['counts less on the last day of a period', lowerOnTheLastDay],
 ];
 
-describe('every answer is the platform’s own for its period and account, whatever is asked for, on a platform that', () => {
+/** The latest final day is so many days ago: `report.restatementDays` is 5. Without one nothing can be compared. */
+const FINAL_AGO = 6;
+
+describe('every answer with a final day is the platform’s own for its period and account, whatever is asked for, on a platform that', () => {
   it.each(PLATFORMS)('%s', async (_what, rowsIn) => {
     await fc.assert(
       fc.asyncProperty(asks, async (all) => {
@@ -102,7 +106,7 @@ describe('every answer is the platform’s own for its period and account, whate
           today = isoDay(Math.floor(gateway.clock.now() / DAY));
           const period = periodOfAsk(ask, Date.parse(today) / DAY);
           const { answered, platform } = await both(period, ask.account);
-          expect(answered).toEqual(platform);
+          if (dayNumberOf(period[0]) <= dayNumberOf(today) - FINAL_AGO) expect(answered).toEqual(platform);
         }
       }),
       { numRuns: 3 },
