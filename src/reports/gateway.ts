@@ -1,5 +1,5 @@
 /**
- * The services of a process that answer reports, in four groups. Created once, by compose-reports.ts. Types only: no file that they
+ * The services of a process that answer reports, in four groups. Created once, by compose-gateway.ts. Types only: no file that they
  * come from imports this one.
  */
 import type { PlatformClient } from '../platform/client.js';

@@ -1,3 +1,4 @@
+/** Composition of what answers reports, and of what is learned from answers. */
 import { randomId } from '../lib/chance.js';
 import type { MovableClock } from '../lib/clock.js';
 import { createAdmit } from '../reports/admit.js';
@@ -222,7 +223,7 @@ export function composeGateway(options: ReportingOptions) {
     prover,
     pins,
     observed,
-    /** Waits for work that outlives its request. */
+    /** Waits for work that outlives its request, also for proofs that it causes: those begin at once. */
     async settled() {
       await background.settled();
       prover.begin();

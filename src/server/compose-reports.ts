@@ -1,4 +1,4 @@
-/** Composition of everything for reports, once per process. */
+/** Composition of everything for reports, once per process: what the API, the jobs and the stop of the process use. */
 
 import type { NamedReport } from '../api/data/ask.js';
 import { explain } from '../api/data/explain.js';
@@ -15,7 +15,6 @@ import { createQueries, type Stamps } from '../reports/query.js';
 import { createReports } from '../reports/reports.js';
 import { hourly, type Job } from '../store/jobs.js';
 import { whenAway } from '../store/port.js';
-
 import { composeGateway, type ReportingOptions } from './compose-gateway.js';
 
 export function composeReports(options: ReportingOptions) {
@@ -72,6 +71,10 @@ export function composeReports(options: ReportingOptions) {
     /** Requests waiting for calls of others. */
     waiting: () => g.locks.waiting + g.attempts.waiting,
     settled,
+    /** For a process that stops: starts no further comparison by platform calls. */
+    stopComparing(): void {
+      for (const part of [prover, g.watch.weekly]) part.stop();
+    },
 
     async close(): Promise<void> {
       for (const part of [prover, g.watch.weekly, g.locks, g.replacements]) part.stop();

@@ -195,8 +195,10 @@ async function declareAlways(services: Services, declared: ParsedTeams['teams'])
 }
 
 /** Finishes running requests within the time limit. */
-async function stopServing({ config, log, settled }: Services, { servers }: Listening, drain: Drain) {
+async function stopServing(services: Services, { servers }: Listening, drain: Drain) {
+  const { config, log, reporting, settled } = services;
   const drainMs = config.server.drainSeconds * 1000;
+  reporting.stopComparing();
   log.logger.info({ requests: drain.running() }, 'stopping');
   await Promise.race([drain.start(drainMs).then(settled), sleep(drainMs, { ref: false })]);
   for (const server of servers) server.server.closeAllConnections();

@@ -6,7 +6,7 @@
  */
 import type { Logger } from 'pino';
 import { createLastUsed } from '../../lib/last-used.js';
-import { uptimeMs } from '../../lib/time.js';
+import { startTimer, stopTimer, type Timer, uptimeMs } from '../../lib/time.js';
 import type { Leases } from '../../store/port.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayAt, dayNumber } from '../query/days.js';
@@ -34,9 +34,11 @@ export interface ProverOptions {
   readonly logger: Logger;
 }
 
-/** Callers rest once nothing was fetched for them for so long. A proof does not wait longer than the second. */
-const [REST_MS, LONGEST_WAIT_MS] = [500, 10_000];
-/** Periods of a kind. */
+/** Callers rest once no report was fetched for them for so long. */
+const REST_MS = 500;
+/** Then a proof begins although callers do not rest. */
+const LONGEST_WAIT_MS = 10_000;
+/** A kind of which so many periods were asked for does not wait for callers to rest. */
 const AT_ONCE = 3;
 const DAY_MS = 86_400_000;
 /** Calls of all proofs in a day: a share of all calls, and at least so many. */
@@ -61,10 +63,10 @@ export type Prover = ReturnType<typeof createProver>;
 
 /** Waits until callers rest. */
 function createRest(begin: () => void) {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let sinceMs: number | null = null;
   function stop(): void {
-    clearTimeout(timer);
+    stopTimer(timer);
     sinceMs = null;
   }
   function end(): void {
@@ -76,16 +78,16 @@ function createRest(begin: () => void) {
     /** Begins the wait, or begins it anew. */
     wait(): void {
       sinceMs ??= uptimeMs();
-      clearTimeout(timer);
+      stopTimer(timer);
       const leftMs = Math.max(0, sinceMs + LONGEST_WAIT_MS - uptimeMs());
-      timer = setTimeout(end, Math.min(REST_MS, leftMs)).unref();
+      timer = startTimer(end, Math.min(REST_MS, leftMs)).unref();
     },
     end,
     stop,
   };
 }
 
-/** @returns makes a proof, if it may be made now */
+/** @returns a function that makes a proof, if it may be made now */
 function createProofs(options: ProverOptions, lately: ReturnType<typeof createLately>) {
   const { learner, compared, policy, now, leases, self, recentCalls, logger } = options;
   /** Times of the calls of proofs in the last day. */
@@ -185,7 +187,7 @@ export function createProver(options: ProverOptions) {
       if (report.passedOn.length > 0 && periods < 2) return;
       if (!waiting.has(id)) waiting.set(id, { report, series, fresh, isAsked: false });
       if (periods >= AT_ONCE) await proveWaiting();
-      else if (!rest.isWaiting()) rest.wait();
+      else rest.wait();
     },
     /** A person asks for it: there is no wait for another report, nor after the last proof. */
     async asked({ report, series }: ReportSeries): Promise<void> {
@@ -193,7 +195,7 @@ export function createProver(options: ProverOptions) {
       waiting.set(id, { report, series, fresh: null, isAsked: true });
       await proveWaiting();
     },
-    /** Begins what waits for callers to rest. */
+    /** Begins what waits, as if callers rested. */
     begin(): void {
       if (rest.isWaiting()) rest.end();
     },

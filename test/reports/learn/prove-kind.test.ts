@@ -242,6 +242,14 @@ describe('a proof', () => {
     expect(calls().length - 12).toBe(50);
   });
 
+  it('is not begun by a gateway that stops', async () => {
+    const { gateway, key, calls } = await sceneOf(answering(plain));
+    await gateway.report(key, WEEK);
+    gateway.services.reporting.stopComparing();
+    await gateway.services.settled();
+    expect(calls()).toEqual([[day(7), day(1)]]);
+  });
+
   it('is made by one replica', async () => {
     const { gateway, platform, key, calls } = await sceneOf(answering(plain));
     const other = await gatewayAt(platform, { clock: gateway.clock, sharedStore: gateway.store });
