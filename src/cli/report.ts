@@ -204,7 +204,7 @@ const STATES: Readonly<Record<string, string>> = {
   proving: 'already under way',
   proven: 'nothing to do: reports like this one are cached by day',
   refuted:
-    'not started: days of reports like this one depend on the period; tried again a day after that was found',
+    'not started: reports like this one are fetched as a whole; "dsp-gateway cache explain" says why, and until when',
 };
 
 function parseAnswer(text: string): { readonly data: readonly Row[]; readonly meta: Row } {

@@ -58,8 +58,6 @@ interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, '
 const MAX_WAITING = 2000;
 const REMEMBERED = 500;
 
-export type SharedTallies<Key, Tally extends object> = ReturnType<typeof createSharedTallies<Key, Tally>>;
-
 export function createSharedTallies<Key, Tally extends object>(options: SharedTalliesOptions<Key, Tally>) {
   const { documents, documentOf, none, merge, keep = (all) => all, decode, encode, onWritten } = options;
   let waiting = new Map<string, { readonly key: Key; readonly tally: Tally }>();

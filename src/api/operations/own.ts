@@ -131,7 +131,7 @@ export const learnReport = reports('learnReport', 'key', 'POST /gateway/v1/learn
       titled('Learning', {
         state: Type.Enum(['unknown', 'proving', 'proven', 'refuted'], {
           description:
-            'unknown: not compared yet, or too little was found. proving: the platform is being asked. proven: cached by day. refuted: fetched as a whole for a day, because its days depend on the period.',
+            'unknown: not compared yet, or too little was found. proving: the platform is being asked. proven: cached by day. refuted: fetched as a whole for a day, because its days depend on the period, or the platform refuses a part of a period.',
         }),
         started: Type.Boolean({
           description: 'Whether this call started a comparison; it makes at most eight platform calls.',

@@ -53,7 +53,12 @@ export function createKnownShapes(
   const onAway = (error: unknown) =>
     logger.debug({ err: error }, 'failed to share the known figures of endpoints');
   const tallies = createSharedTallies<string, Seen>({
-    ...{ documents, everyMs: null, ttlMs: KEPT_MS, none: new Map(), merge: merged, onAway },
+    documents,
+    everyMs: null,
+    ttlMs: KEPT_MS,
+    none: new Map(),
+    merge: merged,
+    onAway,
     documentOf: (key) => key,
     decode: (text) => {
       const all = SeenForm.parse(text);
@@ -61,19 +66,9 @@ export function createKnownShapes(
     },
     encode: (seen) => JSON.stringify([...seen.values()]),
   });
-  let pagedAtMs = Number.NEGATIVE_INFINITY;
+  const pages = createPages({ now, logger });
   let loading: Promise<unknown> | null = null;
   const kindOf = ({ endpoint, method, split }: Report) => [method, endpoint, ...split].join(' ');
-  const isPaged = () => now() < pagedAtMs + PAGED_MS;
-
-  function notePage({ endpoint, split }: Report, paging: Digest['paging']): void {
-    if (!isPaged())
-      logger.warn(
-        { endpoint, split, ...paging },
-        'a platform report is one page of several: served with the warning pages_left and not cached; request larger pages if the platform has a parameter for that',
-      );
-    pagedAtMs = now();
-  }
 
   function notePlace(report: Report, place: string): void {
     const kind = kindOf(report);
@@ -93,7 +88,7 @@ export function createKnownShapes(
 
   return {
     /** Whether a report was one page of several lately. */
-    isPaged,
+    isPaged: pages.isPaged,
     /** Reads the shared figures once. Never rejects. */
     load: (): Promise<unknown> => (loading ??= tallies.read(KEY).catch(onAway)),
     of(report: Report): KnownShape {
@@ -113,7 +108,7 @@ export function createKnownShapes(
       { place, columns, newFigures, doubt, flaws, paging }: Digest,
     ): void {
       if (doubt === null) strangers.delete(report.endpoint);
-      if (doubt === null && paging !== null) notePage(report, paging);
+      if (doubt === null && paging !== null) pages.note(report, paging);
       if (doubt === null && flaws.length === 0 && columns.length > 0) notePlace(report, place);
       if (newFigures.length === 0) return;
       const { method, target, body } = buildPlatformCall(report, from, to);
@@ -136,6 +131,23 @@ export function createKnownShapes(
         { endpoint, figures: knownOf(seen).slice(0, 5) },
         'ten answers in a row had none of the known figures of an endpoint, and all had the same columns: forgot the figures',
       );
+    },
+  };
+}
+
+/** Whether reports come as one page of several. */
+function createPages({ now, logger }: Pick<Base, 'now' | 'logger'>) {
+  let pagedAtMs = Number.NEGATIVE_INFINITY;
+  const isPaged = () => now() < pagedAtMs + PAGED_MS;
+  return {
+    isPaged,
+    note({ endpoint, split }: Report, paging: Digest['paging']): void {
+      if (!isPaged())
+        logger.warn(
+          { endpoint, split, ...paging },
+          'a platform report is one page of several: served with the warning pages_left and not cached; request larger pages if the platform has a parameter for that',
+        );
+      pagedAtMs = now();
     },
   };
 }

@@ -12,7 +12,7 @@ interface WriteUnderWay {
   readonly written: Promise<boolean>;
 }
 
-/** Writes after the answer. After a failed write, answers wait for their own write until one succeeds. */
+/** After a failed write, answers wait for their own write until one succeeds. */
 export function createWriteBehind(background: (work: Promise<unknown>) => void) {
   let behindBytes = 0;
   let isTaking = true;

@@ -172,7 +172,7 @@ type Words = readonly [detail: string, help?: string];
 
 const NOT_PROVEN: Words = [
   'No history for this kind of report: it is not proven divisible by day, or was refuted.',
-  'Request current data for about eight overlapping periods of different lengths, one of at least 14 days; then repeat.',
+  'Request it without _asOf, or call POST /gateway/v1/learn; GET /gateway/v1/explain says whether such reports are cached by day. Then repeat.',
 ];
 
 function lost(dates: readonly string[]): GatewayError {

@@ -141,7 +141,10 @@ class Proving {
     const says = await this.#call(whole);
     const dates = differing.map(({ date }) => date).join(', ');
     if (says.kind !== 'days')
-      throw new Ended('unknown', `The platform refused a period that it had answered: ${show(whole)}.`);
+      throw new Ended(
+        'unknown',
+        `Asked again for ${show(whole)}, the platform refused it, or cut its answer off.`,
+      );
     const again = { ...whole, days: daysByDate(says.days) };
     const hashIn = ({ days }: Answered, date: string) => days.get(date)?.header.splitFrom?.sortedHash;
     if (differing.every(({ date, newer }) => hashIn(again, date) === splitFromOf(newer).sortedHash)) {

@@ -206,7 +206,7 @@ export function inWords(known: Divisibility | null, nowMs: number): string {
   if (state === 'refuted')
     return `Fetched as a whole until ${iso(known?.refutedUntil ?? nowMs)}. ${known?.refutedFor ?? ''}`.trimEnd();
   if (found === undefined || known === null || known.state === 'refuted')
-    return 'Fetched as a whole. The gateway has not yet compared a period with its parts: it does so after the next report of this kind that it fetches, or on "dsp-gateway learn".';
+    return 'Fetched as a whole. The gateway has not yet compared a period with its parts: it does so soon after a report of this kind that it fetches, or on "dsp-gateway learn".';
   const again = Math.max(nowMs, known.tryAgainAt ?? nowMs);
   return `Fetched as a whole. ${found} It is tried again with a report after ${iso(again)}.`;
 }

@@ -1,4 +1,4 @@
-/** Learned divisibility by day, by kind: reports that differ only in dates and accounts. */
+/** Which reports are cached by day, by kind: reports of a kind differ only in dates and accounts. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
 import { count } from '../../ui/format.js';
@@ -14,8 +14,8 @@ export function Divisibility() {
     <Card title="Divisibility by kind">
       <p class="quiet">
         Reports of a kind are cached by day once the platform has shown that a day has the same numbers in
-        every period: after the first report, a period of four weeks is fetched, and parts of it, and
-        compared.
+        every period. Soon after the first report by date, the gateway fetches a period of four weeks and
+        parts of it, and compares them.
       </p>
       <Wait of={known}>
         {({ kinds, pinned }) => (
