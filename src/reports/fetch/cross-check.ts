@@ -2,8 +2,8 @@
  * The watch over proven kinds: joined answers are compared with the platform's whole answer for the same range.
  *
  * - Free: when days are missing anyway, the call fetches the whole range for the first two joins of a series, once a day after, for
- *   ranges longer than those before in the week, and for shapes (`learn/compared.ts`) that were not compared yet. The answer is then the platform's own, and all its
- *   final days are compared.
+ *   ranges longer than those before in the week, and for shapes (`learn/compared.ts`) that were not compared yet. The answer is then
+ *   the platform's own, and all its final days are compared.
  * - First: a join is served only if the shapes of its range and of the answers its days are from were compared for its account. If
  *   not, the range is fetched whole before the answer.
  * - Sampled: one in `report.crossCheckEvery` joins, behind its answer; and one range a week of each kind and account (`weekly.ts`).
