@@ -96,7 +96,7 @@ async function openKeep() {
     advertisers: { observed: () => {} },
     evidence: { noted: () => {}, finalized: () => {} },
     learner: {
-      status: () => ({ id: '', state: 'learning', pinned: false, generation: 'one', wholeUntil: null }),
+      status: () => ({ id: '', state: 'unknown', pinned: false, generation: 'one', wholeUntil: null }),
     },
     async learnFrom(news: Comparison) {
       compared.push(news);
