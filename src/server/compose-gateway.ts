@@ -266,7 +266,7 @@ function composeWatch(
   return { checks, compared, weekly };
 }
 
-function composeProver({ store, recentCalls }: ReportingOptions, g: Gateway) {
+function composeProver({ store, purges, recentCalls }: ReportingOptions, g: Gateway) {
   const { learner, policy, now, logger, background } = g;
   return createProver({
     background,
@@ -278,6 +278,7 @@ function composeProver({ store, recentCalls }: ReportingOptions, g: Gateway) {
     logger,
     recentCalls,
     leases: store.registryLeases,
+    purges,
     ask: (of, from, to) => probe(g, of, from, to),
   });
 }

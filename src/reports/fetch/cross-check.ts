@@ -60,14 +60,15 @@ export async function noteAgreed(
     const both = [...shapes(older), ...shapes(newer)].join(' ');
     counts.set(both, (counts.get(both) ?? 0) + 1);
   }
-  for (const [both, days] of counts) if (days >= LEAST_AGREED) await addShapes(g, report, both.split(' '));
+  for (const [both, days] of counts)
+    if (days >= LEAST_AGREED) await addShapes(g, g.watch.checks.nameOf(report), both.split(' '));
 }
 
 /** Fewer days may agree by chance. */
 const LEAST_AGREED = 3;
 
-async function addShapes(g: Gateway, report: Report, shapes: readonly string[]): Promise<void> {
-  await g.watch.compared.add(g.watch.checks.nameOf(report), shapes).catch(whenAway(() => {}));
+async function addShapes(g: Gateway, name: string, shapes: readonly string[]): Promise<void> {
+  await g.watch.compared.add(name, shapes).catch(whenAway(() => {}));
 }
 
 /** Call for every joined answer: compares one in so many behind it. */
@@ -140,9 +141,10 @@ export async function mayServe(
   const range = `${what.series} ${what.report.from} ${what.report.to}`;
   const comparing =
     underWay.get(range) ??
-    compareFirst(g, what, { days, shapes, pause }, context.team).finally(() => underWay.delete(range));
+    compareFirst(g, what, { days, name, shapes, pause }, context.team).finally(() => underWay.delete(range));
   underWay.set(range, comparing);
-  return await comparing;
+  // Meanwhile another answer may have refuted the kind: then nothing was compared.
+  return (await comparing) && g.watch.checks.nameOf(what.report) === name;
 }
 
 async function compareFirst(
@@ -150,10 +152,12 @@ async function compareFirst(
   what: ReportSeries,
   {
     days,
+    name,
     shapes,
     pause,
   }: {
     readonly days: readonly Entry<RowsHeader>[];
+    readonly name: string;
     readonly shapes: readonly string[];
     readonly pause: string;
   },
@@ -165,7 +169,7 @@ async function compareFirst(
     if (compared !== null && compared.verdict !== 'same') return false;
     // Nothing to compare, today at least: neither rows, nor an answer for so long a range.
     if (compared?.hasRows !== true) rest(DAY_MS);
-    else await addShapes(g, what.report, shapes);
+    else await addShapes(g, name, shapes);
   } catch (error) {
     // A platform that fails leaves the join: it is of a proven kind.
     g.logger.debug(

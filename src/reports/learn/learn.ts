@@ -15,7 +15,6 @@ import { compareDays, type DayPair, type DaysOf, type FetchRange, settleDisputes
 import {
   askAsWhole,
   beginProof,
-  callsLeft,
   currentState,
   Divisibility,
   type DivisibilityState,
@@ -184,7 +183,7 @@ export function createLearner(given: LearnerOptions) {
         isMine = next !== value;
         return next;
       });
-      return isMine ? callsLeft(after, options.now()) : 0;
+      return isMine ? (after.spent?.reserved ?? 0) : 0;
     },
     async endProof(report: Report, result: ProofResult): Promise<void> {
       await change(options, report, (value) => endProof(value, result, newGeneration(), options.now()));

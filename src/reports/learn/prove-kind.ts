@@ -26,6 +26,8 @@ export interface ProverOptions {
   readonly now: () => number;
   readonly ask: AskPlatform;
   readonly leases: Leases;
+  /** Of which the latest is known. */
+  readonly purges: { readonly seq: number };
   /** Identity of this process as a lease holder. */
   readonly self: string;
   /** Platform calls of this process in the last day. */
@@ -57,6 +59,8 @@ interface Cause extends ReportSeries {
   /** Days of the answer of the platform; null: only the report is known. */
   readonly fresh: readonly Entry<RowsHeader>[] | null;
   readonly isAsked: boolean;
+  /** The newest purge when it began to wait. */
+  readonly seq: number;
 }
 
 export type Prover = ReturnType<typeof createProver>;
@@ -145,7 +149,7 @@ function createProofs(options: ProverOptions, lately: ReturnType<typeof createLa
 }
 
 export function createProver(options: ProverOptions) {
-  const { learner, policy, logger, background } = options;
+  const { learner, policy, purges, logger, background } = options;
   const lately = createLately();
   const prove = createProofs(options, lately);
   const waiting = new Map<string, Cause>();
@@ -160,7 +164,8 @@ export function createProver(options: ProverOptions) {
     try {
       for (const [id, cause] of waiting) {
         waiting.delete(id);
-        if (!isStopped) await prove(cause);
+        // What was purged meanwhile is fetched for callers first: the next report begins the proof anew.
+        if (!isStopped && (cause.isAsked || cause.seq === purges.seq)) await prove(cause);
       }
     } catch (error) {
       logger.debug(
@@ -185,14 +190,14 @@ export function createProver(options: ProverOptions) {
       const periods = lately.periodsOf(id, report);
       if (!learner.mayProve(report) || waiting.size >= MAX_WAITING) return;
       if (report.passedOn.length > 0 && periods < 2) return;
-      if (!waiting.has(id)) waiting.set(id, { report, series, fresh, isAsked: false });
+      if (!waiting.has(id)) waiting.set(id, { report, series, fresh, isAsked: false, seq: purges.seq });
       if (periods >= AT_ONCE) await proveWaiting();
       else rest.wait();
     },
     /** A person asks for it: there is no wait for another report, nor after the last proof. */
     async asked({ report, series }: ReportSeries): Promise<void> {
       const { id } = learner.status(report);
-      waiting.set(id, { report, series, fresh: null, isAsked: true });
+      waiting.set(id, { report, series, fresh: null, isAsked: true, seq: purges.seq });
       await proveWaiting();
     },
     /** Begins what waits, as if callers rested. */

@@ -42,8 +42,10 @@ export const Divisibility = recordForm(
     /** Proofs in a row that found too little, and when the next one may begin. */
     tries: Type.Optional(Type.Number()),
     tryAgainAt: Type.Optional(Type.Number()),
-    /** Calls of proofs on a day since the epoch. */
-    spent: Type.Optional(Type.Object({ day: Type.Number(), calls: Type.Number() })),
+    /** Calls of proofs on a day since the epoch; `reserved` of them for a proof under way, should its process be killed. */
+    spent: Type.Optional(
+      Type.Object({ day: Type.Number(), calls: Type.Number(), reserved: Type.Optional(Type.Number()) }),
+    ),
     provenAt: timeOrNull,
     refutedUntil: timeOrNull,
     /** Why it was refuted: a sentence for people. */
@@ -127,7 +129,9 @@ export function mayProve(known: Divisibility | null, nowMs: number, isAsked = fa
 /** @returns the same value if no proof may begin */
 export function beginProof(known: Divisibility, nowMs: number, isAsked = false): Divisibility {
   if (!mayProve(known, nowMs, isAsked)) return known;
-  return { ...known, state: 'proving', refutedUntil: null, provingUntil: nowMs + PROVING_MS };
+  const left = callsLeft(known, nowMs);
+  const spent = { day: dayOf(nowMs), calls: MAX_CALLS, reserved: left };
+  return { ...known, state: 'proving', refutedUntil: null, provingUntil: nowMs + PROVING_MS, spent };
 }
 
 /** How a proof ended. unknown: it found too little · failed: the platform did not answer, which says nothing */
@@ -147,7 +151,8 @@ export function endProof(
 ): Divisibility {
   if (known.state !== 'proving') return known;
   const { provingUntil: _until, ...rest } = known;
-  const spent = { day: dayOf(nowMs), calls: MAX_CALLS - callsLeft(known, nowMs) + asked.calls };
+  const before = MAX_CALLS - callsLeft(known, nowMs) - (known.spent?.reserved ?? 0);
+  const spent = { day: dayOf(nowMs), calls: Math.max(0, before) + asked.calls };
   const ended: Divisibility = { ...rest, state: 'unknown', spent, proof: { ...asked, at: nowMs } };
   if (verdict === 'proven')
     return { ...ended, state: 'proven', tries: 0, tryAgainAt: nowMs, provenAt: nowMs };

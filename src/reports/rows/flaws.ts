@@ -49,7 +49,7 @@ function bareWord(name: string): string {
 }
 
 /**
- * @param hasRows whether the answer seems to have rows; then an unusual code is no sign, and a number of errors is a count
+ * @param hasRows whether the answer seems to have rows; then an unusual code is no sign, and a number under `errors` is a count, as that under `error` is none
  * @param rows the found rows, which are not searched
  * @returns the name of the member that identifies the answer as an error
  */
@@ -143,7 +143,7 @@ function signIn(object: JsonObject, rows: Json | null, hasRows: boolean): IsWant
       (FAILURE_FLAGS.has(word) && isTrue(value) && isFault(value, hasRows)) ||
       (HTTP_STATUSES.has(word) && /^[45]\d\d$/.test(scalarText(value) ?? '')) ||
       (STATUSES.has(word) && (value === false || textsOf(value).some(saysFailed))) ||
-      (FAULTS.has(word) && isFault(value, hasRows)) ||
+      (FAULTS.has(word) && isFault(value, hasRows && word !== 'error')) ||
       (TRACES.has(word) && isJsonArray(value) && isSaid(value)) ||
       (CODES.has(word) && !hasRows && !isWell && isErrorCode(value)));
 }
@@ -165,7 +165,7 @@ function isTrue(value: Json): boolean {
   return text === 'true' || text === '1';
 }
 
-/** With rows, a number may be a count. */
+/** @param hasRows then a number may be a count */
 function isFault(value: Json, hasRows: boolean): boolean {
   return isSaid(value) && !(hasRows && value instanceof JsonNumber);
 }

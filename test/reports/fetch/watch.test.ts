@@ -154,6 +154,39 @@ describe('a join of a shape that was not compared for its account', () => {
     expect(calls()).toEqual([]);
   });
 
+  it('is not served where another answer refutes the kind while it is compared', async () => {
+    let [lies, release] = [false, () => {}];
+    const rowsIn: Answering = (period, account) =>
+      plain(period, account).map((row) => (lies && period[1] >= day(5) ? { ...row, impressions: 3 } : row));
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const scene = await openScene(
+      (request, response) => {
+        const isHeld = lies && /(userId|advertiserId)=2/.test(request.url ?? '');
+        const answer = () => answering(rowsIn)(request, response);
+        if (isHeld) void held.then(answer);
+        else answer();
+      },
+      { config: RARELY },
+    );
+    await scene.ask(byDay(day(40), day(13)));
+    for (const period of [
+      [day(40), day(13)],
+      [day(12), day(6)],
+      [day(5), day(1)],
+    ] as const)
+      await scene.ask(of('2', period));
+    lies = true;
+    const before = scene.platform.requests.length;
+    const join = scene.gateway.report(scene.key, of('2', [day(20), day(1)]));
+    await expect.poll(() => scene.platform.requests.length).toBe(before + 1);
+    await scene.ask(byDay(day(30), day(1)));
+    expect((await stateOf(scene.gateway)).divisibility?.state).toBe('refuted');
+    release();
+    expect(reportIn(await join).data.map(({ impressions }) => impressions)).toEqual(Array(20).fill(3));
+  });
+
   it('is not served where the platform differs: the kind is refuted, and the answer the platform’s own', async () => {
     const { both, state } = await cached(sampledWhenLong);
     const { answered, platform } = await both(LONG);

@@ -28,6 +28,7 @@ async function openProver() {
   });
   const ask = vi.fn(async () => ({ kind: 'undivided' as const, reason: 'it has totals' }));
   const under: Promise<unknown>[] = [];
+  const purges = { seq: 1 };
   const prover = createProver({
     learner,
     compared: createCompared(store.documents, now),
@@ -38,11 +39,13 @@ async function openProver() {
     self: 'one',
     recentCalls: { count: () => 0 },
     background: (work) => under.push(work),
+    purges,
     logger,
   });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   return {
+    purges,
     /** A report was fetched for a caller, so many milliseconds after the last one. @param more parameters */
     async fetched(afterMs: number, to: string, more = ''): Promise<void> {
       await vi.advanceTimersByTimeAsync(afterMs);
@@ -82,6 +85,14 @@ describe('a proof', () => {
     expect(await prover.callsAfter(0)).toBe(0);
     await prover.fetched(0, '2026-11-09');
     expect(await prover.callsAfter(0)).toBe(1);
+  });
+
+  it('is left to the next report where something was purged meanwhile', async () => {
+    await prover.fetched(0, '2026-11-07');
+    prover.purges.seq += 1;
+    expect(await prover.callsAfter(10 * SECOND)).toBe(0);
+    await prover.fetched(0, '2026-11-07');
+    expect(await prover.callsAfter(500)).toBe(1);
   });
 
   it('of a kind with an unknown parameter begins when callers rest after its second period', async () => {

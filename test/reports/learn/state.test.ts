@@ -38,12 +38,13 @@ const proofOf = (known: Divisibility, verdict: ProofResult['verdict'], nowMs = N
   endProof(beginProof(known, nowMs), ending(verdict, calls), 'second', nowMs);
 
 describe('a proof', () => {
-  it('under way is over with its process, after ten minutes, and another one may begin', () => {
+  it('under way is over with its process, after ten minutes, and another one may begin on the next day', () => {
     const proving = beginProof(START, NOW);
     expect([currentState(proving, NOW), mayProve(proving, NOW)]).toEqual(['proving', false]);
     expect(beginProof(proving, NOW)).toBe(proving);
     const later = NOW + PROVING_MS;
-    expect([currentState(proving, later), mayProve(proving, later)]).toEqual(['unknown', true]);
+    expect([currentState(proving, later), mayProve(proving, later)]).toEqual(['unknown', false]);
+    expect(mayProve(proving, NOW + DAY)).toBe(true);
     // A clock that ran ahead is not believed.
     expect(currentState(proving, NOW - DAY)).toBe('unknown');
   });
@@ -92,7 +93,7 @@ describe('a proof', () => {
           for (const [verdict, calls] of all) {
             const begun = beginProof(known, NOW, true);
             if (begun === known) continue;
-            const made = Math.min(calls, callsLeft(begun, NOW));
+            const made = Math.min(calls, begun.spent?.reserved ?? 0);
             spent += made;
             known = endProof(begun, ending(verdict, made), 'second', NOW);
           }
@@ -101,6 +102,13 @@ describe('a proof', () => {
         },
       ),
     );
+  });
+
+  it('whose process was killed has spent the calls of its day', () => {
+    const killed = beginProof(START, NOW);
+    expect(callsLeft(killed, NOW + HOUR)).toBe(0);
+    expect(mayProve(killed, NOW + HOUR, true)).toBe(false);
+    expect(mayProve(killed, NOW + DAY)).toBe(true);
   });
 
   it('that ends after callers’ answers refuted its kind changes nothing', () => {

@@ -432,6 +432,7 @@ describe('a failure beside rows', () => {
     { ok: 0 },
     { error: 'quota' },
     { error: { code: 4 } },
+    { error: 17 },
     { errors: ['shard 3'] },
     { status: 'error' },
     { status: 503 },
