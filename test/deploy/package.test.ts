@@ -24,11 +24,11 @@ it('the package has all that the demo, its pages and its settings need', async (
   const exit = await demo.exited;
   const { stdout, stderr } = demo;
   expect(exit, `it said:\n${stdout}\n${stderr}`).toEqual({ code: 0, signal: null });
-  // A miss, a hit, another format, an overlap, totals, and somebody else's advertiser.
+  // A miss, a hit, another format, a join, totals, and somebody else's advertiser.
   expect(stdout).toMatch(/200 · fwd=miss; stored · .* platform calls: 1/);
   expect(stdout).toMatch(/200 · hit; ttl=\d+; detail=(l1|store) · .* platform calls: 0/);
   expect(stdout).toMatch(/_format=csv\n {3}200 · .* platform calls: 0\n {3}first lines: date,/);
-  expect(stdout).toMatch(/overlapping range/);
+  expect(stdout).toMatch(/joined from days, no platform call/);
   expect(stdout).toMatch(/true reach [\d,]+; the sum of the days would be [\d,]+/);
   expect(stdout).toMatch(/403 · .* platform calls: 0/);
   const [, questions, calls, direct, saved] =
@@ -38,9 +38,9 @@ it('the package has all that the demo, its pages and its settings need', async (
   expect(Number(saved)).toBe(Number(direct) - Number(calls));
   // What was spent on comparing counts, and is little beside what dashboards ask for.
   expect(Number(saved)).toBeGreaterThan(Number(calls));
-  expect(stdout.match(/^ {3}checked: \d+ rows, all values equal those of the platform$/gm)).toHaveLength(7);
+  expect(stdout.match(/^ {3}checked: \d+ rows, all values equal those of the platform$/gm)).toHaveLength(5);
   expect(stdout).toMatch(
-    /\n7 of the answers were compared with .*: all equal\.\n\d+ requests, .* saved\.\n$/,
+    /\n5 of the answers were compared with .*: all equal\.\n\d+ requests, .* saved\.\n$/,
   );
   expect(stdout).not.toContain('WRONG');
   expect(stderr).toBe('');
