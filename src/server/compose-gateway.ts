@@ -169,6 +169,7 @@ export function composeGateway(options: ReportingOptions) {
     ...options,
     days,
     accepted,
+    learner,
     background: background.add,
     rulesOf: policy.rulesFor,
     countRulesOf: (report) => evidence.countRulesOf(report),

@@ -1,3 +1,5 @@
+import type { Told } from './changes-port.js';
+
 /**
  * The days of reports: cache and history in one place. The unit is a month of a series: an index, which a write replaces by
  * compare-and-set; earlier revisions of days; and parts, the rows of an answer, which never change. The store does not parse
@@ -55,6 +57,8 @@ export interface MonthWrite extends MonthPlace {
   readonly isRemoval?: true;
   /** Locks of the series that end with the write, and a message that follows it; neither if the write is not made. */
   readonly release?: Release;
+  /** An entry of the feed of changes, which is appended in the same step. */
+  readonly told?: Told;
 }
 
 export interface PartRef {
@@ -159,8 +163,12 @@ export interface DaysStore {
   months(after: MonthPlace | null, limit: number): Promise<MonthPlace[]>;
   /** @returns null for an absent month */
   whole(place: MonthPlace): Promise<WholeMonth | null>;
-  /** Removes all of a month that has this stamp (0: no index). @returns whether it had */
-  remove(place: MonthPlace, stamp: number): Promise<boolean>;
+  /**
+   * Removes all of a month that has this stamp (0: no index).
+   * @param told an entry of the feed of changes, which is appended in the same step
+   * @returns whether it had
+   */
+  remove(place: MonthPlace, stamp: number, told?: Told): Promise<boolean>;
   /** Puts months back into the list that are stored, but not in it. Visits all. @returns their number */
   relist(isStopped: () => boolean): Promise<number>;
   /** @returns null: no limit is known */

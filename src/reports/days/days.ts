@@ -37,7 +37,7 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
     onDamaged();
     logger.warn({ month }, 'ignored damaged stored days');
   });
-  const write = createWriteMonth({ store, months, encode });
+  const write = createWriteMonth({ store, months, encode, now });
   const uses = createUses({ store, now, logger });
   const reading = { store, months, now, onDamaged, noteUse: uses.note, logger };
   async function change(series: string, dates: readonly string[], step: Step): Promise<void> {
@@ -49,6 +49,7 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
     months,
     write,
     encode,
+    now,
     close: uses.close,
     ...createOrders(store, onClock),
     ...createShowDays(reading),

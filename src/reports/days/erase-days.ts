@@ -2,6 +2,7 @@
 import { turn } from '../../lib/time.js';
 import type { MonthPlace } from '../../store/days-port.js';
 import { type StoreUnavailable, whenAway } from '../../store/port.js';
+import { toldOf } from '../feed/tell.js';
 import type { Erasures, KeptAccounts } from '../history/erasures.js';
 import type { Revision } from '../history/revision.js';
 import type { Days } from './days.js';
@@ -77,7 +78,10 @@ export async function eraseMonth({ days, isErased }: EraseOptions, place: MonthP
   // Nobody knows any more whose rows those are that nothing names, or that cannot be read.
   const dropped = new Set(unnamedParts(whole, after));
   for (const name of whole.stored.parts.keys()) if (!parts.has(name)) dropped.add(name);
-  if (count > 0 || dropped.size > 0) await rewrite(days, whole, after, { dropped: [...dropped] });
+  if (count > 0 || dropped.size > 0) {
+    const told = toldOf(place, month, after, { at: days.now(), order: 0 }, 'erased');
+    await rewrite(days, whole, after, { dropped: [...dropped], told });
+  }
   return count;
 }
 
@@ -101,6 +105,7 @@ function withRevisions(
     ...(isPassing && { passing }),
     ...(isLatest && known.empty && { empty: known.empty }),
     ...(known.counted && { counted: known.counted }),
+    ...(isLatest && known.final && { final: known.final }),
   };
   const earlier = Math.max(0, kept.length - 1);
   if (latest === null && !isPassing) days.delete(day);

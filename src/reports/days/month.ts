@@ -72,6 +72,15 @@ const DayForm = Type.Object({
   passing: Type.Optional(PassingForm),
   earlier: Type.Optional(Type.Integer()),
   counted: Type.Optional(CountedForm),
+  final: Type.Optional(Type.Literal(true)),
+});
+
+const ReportForm = Type.Object({
+  kind: Type.String(),
+  endpoint: Type.String(),
+  query: Type.Union([Type.String(), Type.Null()]),
+  account: Type.Union([Type.String(), Type.Null()]),
+  split: Type.Array(Type.String()),
 });
 
 const MonthForm = recordForm(
@@ -81,6 +90,8 @@ const MonthForm = recordForm(
     parts: Type.Record(Type.String(), Type.Integer()),
     checks: Type.Array(CheckForm),
     days: Type.Record(Type.String(), DayForm),
+    report: Type.Optional(ReportForm),
+    told: Type.Optional(Type.String()),
   }),
 );
 const EarlierForm = recordForm(Type.Array(RevisionForm));
@@ -102,6 +113,19 @@ export interface Day {
   readonly earlier: number;
   /** What finality and truth have counted of it. */
   readonly counted?: Counted | undefined;
+  /** The last fetch saw it final. */
+  readonly final?: true;
+}
+
+/** What changes of days say of their report. */
+export interface MonthReport {
+  /** Of reports, as the learner knows them: `divisibilityId`. */
+  readonly kind: string;
+  readonly endpoint: string;
+  /** Canonical, without the period; null: its parameters are in a body. */
+  readonly query: string | null;
+  readonly account: string | null;
+  readonly split: readonly string[];
 }
 
 export interface Month {
@@ -112,13 +136,17 @@ export interface Month {
   readonly sizes: ReadonlyMap<string, number>;
   /** By day of the month. */
   readonly days: ReadonlyMap<number, Day>;
+  /** Null: no fetch has recorded it. */
+  readonly report: MonthReport | null;
+  /** Generation of the kind whose revisions the feed of changes has told; null: it has told none. */
+  readonly told: string | null;
 }
 
 export const NO_DAY: Day = { latest: null, check: null, earlier: 0 };
 
 const FORM = 1;
 
-export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
+export function encodeMonth({ asked, kind, sizes, days, report, told }: Month): Buffer {
   const checks: Check[] = [];
   const places = new Map<string, number>();
   // Days of one answer mostly share the object.
@@ -132,7 +160,7 @@ export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
     known.set(check, place);
     return place;
   };
-  const lines = [...days].map(([day, { latest, check, empty, passing, earlier, counted }]) => [
+  const lines = [...days].map(([day, { latest, check, empty, passing, earlier, counted, final }]) => [
     day,
     {
       latest,
@@ -141,10 +169,19 @@ export function encodeMonth({ asked, kind, sizes, days }: Month): Buffer {
       counted,
       passing: passing && { ...passing, check: placeOf(passing.check) },
       earlier: earlier === 0 ? undefined : earlier,
+      final,
     },
   ]);
   const parts = Object.fromEntries(sizes);
-  return sealed({ asked, kind, parts, checks, days: Object.fromEntries(lines) });
+  return sealed({
+    asked,
+    kind,
+    report: report ?? undefined,
+    told: told ?? undefined,
+    parts,
+    checks,
+    days: Object.fromEntries(lines),
+  });
 }
 
 /** Such bytes are left as they are; others that cannot be read are damaged. */
@@ -154,9 +191,11 @@ export const isOfNewerRelease = (bytes: Buffer): boolean => (bytes[0] ?? 0) > FO
 export function decodeMonth(bytes: Buffer): Month | null {
   const stored = opened(bytes, MonthForm);
   if (stored === null) return null;
-  const { asked, kind, parts, checks } = stored;
+  const { asked, kind, parts, checks, report = null, told = null } = stored;
   const days = new Map<number, Day>();
-  for (const [day, { check, passing, earlier = 0, latest, empty, counted }] of Object.entries(stored.days)) {
+  for (const [day, { check, passing, earlier = 0, latest, empty, counted, final }] of Object.entries(
+    stored.days,
+  )) {
     const own = check === null ? null : checks[check];
     const passed = passing && checks[passing.check];
     if (own === undefined || (passing !== undefined && passed === undefined)) return null;
@@ -166,10 +205,11 @@ export function decodeMonth(bytes: Buffer): Month | null {
       earlier,
       ...(empty && { empty }),
       ...(counted && { counted }),
+      ...(final && { final }),
       ...(passing && passed && { passing: { ...passing, check: passed } as Passing }),
     });
   }
-  return { asked, kind, sizes: new Map(Object.entries(parts)), days };
+  return { asked, kind, sizes: new Map(Object.entries(parts)), days, report, told };
 }
 
 export const encodeEarlier = (revisions: Revisions): Buffer => sealed(revisions);

@@ -1,6 +1,7 @@
 /** What a fetch changes in a month: the only rule, for what is written and for what is read while a write is under way. Pure. */
 import { LRUCache } from 'lru-cache';
 import { countedOrder } from '../../store/days-port.js';
+import { toldAfter } from '../feed/month-changes.js';
 import type { Erasures } from '../history/erasures.js';
 import {
   noteMissed,
@@ -16,7 +17,15 @@ import { digest as digestOf } from '../query/platform-call.js';
 import { holdsTexts, joinTypes } from '../rows/column-types.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type Facts, type FinalRules, isFinal } from '../rows/freshness.js';
-import { type Check, type Day, type Month, NO_DAY, orderOf, type Passing } from './month.js';
+import {
+  type Check,
+  type Day,
+  type Month,
+  type MonthReport,
+  NO_DAY,
+  orderOf,
+  type Passing,
+} from './month.js';
 import type { PartDay } from './part.js';
 
 /** Days of one fetch in one month. */
@@ -36,6 +45,9 @@ export interface FetchedMonth {
   readonly counting: CountRules;
   readonly asked: readonly string[];
   readonly kind: Facts['kind'];
+  readonly report: MonthReport;
+  /** Generation whose revisions the feed of changes tells; null: none; undefined: as before. */
+  readonly tells: string | null | undefined;
   /** Begin of the names of its parts; never used before. */
   readonly name: string;
   /** End of the first missed fetch of a day that is not marked yet. */
@@ -73,7 +85,7 @@ export const dateOf = ({ header }: Entry<RowsHeader>) => header.lastDay as strin
 export const dayOf = (date: string): number => Number(date.slice(-2));
 
 export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth {
-  const { asked, kind, unreadable } = fetched;
+  const { asked, kind, unreadable, isRecorded } = fetched;
   const [days, earlier] = [new Map(before.days), new Map(before.before)];
   const parts = createParts(fetched.name);
   const checkOf = createChecks(fetched);
@@ -89,21 +101,26 @@ export function noteFetch(before: OpenMonth, fetched: FetchedMonth): NotedMonth 
       days.set(at, { ...known, passing: passingOf(entry, check, shown, { parts, unreadable }) });
       return { ...none, kind: 'passing' };
     }
-    const { counted, ...change } = fetched.isRecorded
+    const { counted, final, ...change } = isRecorded
       ? record({ ...known, revisions }, entry, fetched, parts)
-      : { ...replace(revisions, entry, fetched, parts), counted: known.counted };
+      : { ...replace(revisions, entry, fetched, parts), counted: known.counted, final: known.final === true };
     const { latest, former } = split(change.revisions);
     if (!areSame(former, earlier.get(at) ?? [])) earlier.set(at, former);
     const line = { latest, check, ...emptyOf(entry.header), earlier: former.length };
-    days.set(at, counted === undefined ? line : { ...line, counted });
+    days.set(at, Object.assign(line, counted === undefined ? null : { counted }, final ? FINAL : null));
     return { entry, ...change };
   });
+  const after = { days, before: earlier, told: before.told };
+  const told = isRecorded ? toldAfter(before, after, fetched.tells) : before.told;
+  const report = isRecorded ? fetched.report : before.report;
   return {
-    month: { asked, kind, sizes: before.sizes, days, before: earlier },
+    month: { asked, kind, sizes: before.sizes, ...after, report, told },
     days: noted,
     parts: parts.all,
   };
 }
+
+const FINAL = { final: true } as const;
 
 /** Whether a later fetch is noted. */
 function isLate({ order, clockUs }: FetchedMonth, known: Day): boolean {
@@ -141,11 +158,16 @@ type Change = Omit<NotedDay, 'entry'>;
 
 /** Appends or confirms a revision. */
 function record(
-  { revisions: stored, check, counted }: Pick<Day, 'check' | 'counted'> & Pick<Change, 'revisions'>,
+  {
+    revisions: stored,
+    check,
+    counted,
+    final,
+  }: Pick<Day, 'check' | 'counted' | 'final'> & Pick<Change, 'revisions'>,
   entry: Entry<RowsHeader>,
   fetched: FetchedMonth,
   parts: Parts,
-): Change & Pick<Day, 'counted'> {
+): Change & Pick<Day, 'counted'> & { readonly final: boolean } {
   const { rules, missedOf, unreadable, counting } = fetched;
   const date = dateOf(entry);
   const missedFrom = missedOf(date);
@@ -168,6 +190,8 @@ function record(
   return {
     ...look,
     kind,
+    // Where a day is empty in one answer, that changes nothing of what is known.
+    final: seen.unconfirmed ? kind === 'confirmed' && final === true : seen.isFinal,
     isFirstFinal: latest.finalFrom !== undefined && !wasFinal,
     revisions: all.with(-1, { ...latest, part, hash: seen.hash }),
   };

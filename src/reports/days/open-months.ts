@@ -38,7 +38,14 @@ export type OwnParts = ReadonlyMap<string, Part>;
 
 /** Months of this process; a miss reads, and then writes its own. */
 const MAX_KNOWN = 128;
-const NOTHING_KNOWN = { asked: [], sizes: new Map(), days: new Map(), before: new Map() };
+const NOTHING_KNOWN = {
+  asked: [],
+  sizes: new Map(),
+  days: new Map(),
+  before: new Map(),
+  report: null,
+  told: null,
+};
 
 export const emptyMonth = (kind: Facts['kind']): OpenMonth => ({ ...NOTHING_KNOWN, kind });
 

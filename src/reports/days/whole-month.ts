@@ -1,4 +1,5 @@
 /** All of a month, as the sweep and erasures read and change it: under one stamp. */
+import type { Told } from '../../store/changes-port.js';
 import type { DaysStore, MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
 import type { Days } from './days.js';
 import type { OpenMonth } from './note-fetch.js';
@@ -76,6 +77,8 @@ interface Rewriting {
   readonly dropped: readonly string[];
   /** Milliseconds until the month ends, if history records nothing of it. */
   readonly endsInMs?: number;
+  /** For the feed of changes. */
+  readonly told?: Told | null;
 }
 
 /** @returns whether it was written: not if another writer was faster. @throws StoreUnavailable */
@@ -83,14 +86,15 @@ export async function rewrite(
   { store, months }: Pick<Days, 'store' | 'months'>,
   whole: WholeMonth,
   after: OpenMonth,
-  { added = new Map(), dropped, endsInMs }: Rewriting,
+  { added = new Map(), dropped, endsInMs, told = null }: Rewriting,
 ): Promise<boolean> {
-  if (after.days.size === 0) return await removeWhole({ store, months }, whole);
+  if (after.days.size === 0) return await removeWhole({ store, months }, whole, told);
   const write = monthWrite(whole.place, whole, after, {
     parts: added,
     dropped,
     order: 0,
     ttlMs: endsInMs ?? 1,
+    told,
   });
   months.forget(whole.place);
   const [present] = await store.write([
@@ -107,7 +111,8 @@ export async function rewrite(
 export function removeWhole(
   { store, months }: Pick<Days, 'store' | 'months'>,
   { place, stamp }: Pick<WholeMonth, 'place' | 'stamp'>,
+  told: Told | null = null,
 ): Promise<boolean> {
   months.forget(place);
-  return store.remove(place, stamp);
+  return told === null ? store.remove(place, stamp) : store.remove(place, stamp, told);
 }

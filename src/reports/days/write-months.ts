@@ -4,7 +4,9 @@
  */
 import { randomShare } from '../../lib/chance.js';
 import { sleep, startTimer, type Timer, turn, uptimeMs } from '../../lib/time.js';
+import type { Told } from '../../store/changes-port.js';
 import type { DaysStore, MonthPlace, MonthWrite } from '../../store/days-port.js';
+import { toldOf } from '../feed/tell.js';
 import { type Day, encodeEarlier, encodeMonth, type Month, orderOf } from './month.js';
 import type { NotedMonth } from './note-fetch.js';
 import { type KnownMonth, type MonthChange, type OpenMonths, placeName } from './open-months.js';
@@ -32,6 +34,7 @@ export interface WriteOptions {
   readonly store: Pick<DaysStore, 'write' | 'earlier'>;
   readonly months: OpenMonths;
   readonly encode: (days: readonly PartDay[]) => Promise<Buffer>;
+  readonly now: () => number;
 }
 
 /** @returns writes a change; rejects with {@link LostToOthers} or StoreUnavailable */
@@ -166,16 +169,19 @@ async function readEarlier(store: WriteOptions['store'], place: MonthPlace, days
   return found && { ...found, parts: new Map() };
 }
 
-async function writeOf({ encode }: WriteOptions, made: Drafted) {
+async function writeOf({ encode, now }: WriteOptions, made: Drafted) {
   const { all, before, noted, after } = made;
   const fresh = new Map(noted.flatMap(({ parts }) => [...parts]));
   const parts = new Map<string, Buffer>();
   for (const [name, days] of fresh) if (isNamed(name, after)) parts.set(name, await encode(days));
   const changes = all.map(({ change }) => change);
-  const write = monthWrite((all[0] as Waiting).change.place, before, after, {
+  const { place } = (all[0] as Waiting).change;
+  const order = Math.max(...changes.map((change) => change.order));
+  const write = monthWrite(place, before, after, {
     parts,
     dropped: [],
-    order: Math.max(...changes.map(({ order }) => order)),
+    order,
+    told: toldOf(place, before.month, after, { at: now(), order }),
     ttlMs: Math.max(...changes.map(({ ttlMs }) => ttlMs)),
   });
   // The write can end the locks of one fetch; the others are released after it.
@@ -185,7 +191,10 @@ async function writeOf({ encode }: WriteOptions, made: Drafted) {
   return { draft: made, write: release ? { ...write, release } : write, news, bytes };
 }
 
-/** @param before as it is stored. @param ttlMs applies if history records nothing of the month */
+/**
+ * @param before as it is stored. @param ttlMs applies if history records nothing of the month
+ * @param told null: the feed of changes is told nothing
+ */
 export function monthWrite(
   place: MonthPlace,
   before: KnownMonth,
@@ -195,7 +204,11 @@ export function monthWrite(
     dropped,
     order,
     ttlMs,
-  }: Pick<MonthWrite, 'parts' | 'dropped' | 'order'> & { readonly ttlMs: number },
+    told,
+  }: Pick<MonthWrite, 'parts' | 'dropped' | 'order'> & {
+    readonly ttlMs: number;
+    readonly told: Told | null;
+  },
 ): MonthWrite {
   const sizeOf = (name: string) => parts.get(name)?.length ?? before.month.sizes.get(name) ?? 0;
   const sizes = new Map([...partsShown(after)].map((name) => [name, sizeOf(name)]));
@@ -214,6 +227,7 @@ export function monthWrite(
     index: encodeMonth({ ...after, sizes }),
     named: namedIn(after, sizes),
     ttlMs: [...after.days.values()].some(isRecorded) ? null : Math.max(1, ttlMs),
+    ...(told !== null && { told }),
   };
 }
 

@@ -16,7 +16,9 @@ import { eraseDays, eraseListed } from '../days/erase-days.js';
 import { isTight } from '../days/room.js';
 import { createSweepDays } from '../days/sweep.js';
 import { daysOfMonth, monthsOf } from '../days/whole-month.js';
+import { monthReport, tellsOf } from '../feed/tell.js';
 import type { CountRules } from '../learn/evidence.js';
+import type { Learner } from '../learn/learn.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber, isoDay } from '../query/days.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
@@ -218,6 +220,7 @@ export interface HistoryOptions extends Pick<Recorder, 'days' | 'credential' | '
   readonly onMeasured: (bytes: number) => void;
   readonly rulesOf: (report: Report) => FreshnessRules;
   readonly countRulesOf: (report: Report) => CountRules;
+  readonly learner: Pick<Learner, 'status'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly erasures: Erasures;
   readonly accepted: AcceptedEmpty;
@@ -255,12 +258,15 @@ export function createHistory(options: HistoryOptions) {
       const { endpoint } = report;
       const [asked, rules] = [requestedAccounts(report), options.rulesOf(report)];
       const counting = options.countRulesOf(report);
+      const kind = () => options.learner.status(report);
       return record(recorder, {
         ...fetched,
         endpoint,
         asked,
         rules,
         counting,
+        report: monthReport(report, kind().id),
+        tells: () => tellsOf(kind()),
         isRecorded: isRecorded(report),
       });
     },

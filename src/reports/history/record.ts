@@ -11,7 +11,8 @@ import type { Count, LabelOf } from '../../telemetry/counters.js';
 import { createOutage } from '../../telemetry/outage.js';
 import type { Days } from '../days/days.js';
 import { eraseMonth } from '../days/erase-days.js';
-import { dateOf, dayOf, type NotedDay, noteFetch } from '../days/note-fetch.js';
+import type { MonthReport } from '../days/month.js';
+import { dateOf, dayOf, type FetchedMonth, type NotedDay, noteFetch } from '../days/note-fetch.js';
 import type { ChangeNews, MonthChange } from '../days/open-months.js';
 import type { CountRules, DayNews } from '../learn/evidence.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
@@ -115,6 +116,9 @@ interface RecordedDays extends FetchedDays {
   readonly asked: readonly string[];
   /** Of the report, for the log. */
   readonly endpoint?: string;
+  readonly report: MonthReport;
+  /** See {@link FetchedMonth.tells}: as the kind of the report is now. */
+  readonly tells: () => FetchedMonth['tells'];
   readonly isRecorded: boolean;
   readonly rules: FreshnessRules;
   readonly counting: CountRules;
@@ -254,7 +258,7 @@ async function write(r: Recorder, fetched: RecordedDays): Promise<Recorded> {
 
 function changeOf(
   r: Recorder,
-  { days, asked, rules, isRecorded, series, counting }: RecordedDays,
+  { days, asked, report, tells, rules, isRecorded, series, counting }: RecordedDays,
   { place, order, name }: Pick<MonthChange, 'place' | 'order'> & { readonly name: string },
 ): MonthChange {
   const { isErased } = r;
@@ -277,6 +281,8 @@ function changeOf(
         counting,
         asked,
         kind,
+        report,
+        tells: tells(),
         name,
         missedOf,
         isErased,

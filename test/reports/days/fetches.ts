@@ -1,6 +1,7 @@
 /** Fetched days, and what a month shows of them, for tests. */
 
 import { entriesAtOnce, shownDay } from '../../../src/reports/days/entries-of-days.js';
+import type { MonthReport } from '../../../src/reports/days/month.js';
 import { dayOf, type FetchedMonth, noteFetch, type OpenMonth } from '../../../src/reports/days/note-fetch.js';
 import type { MonthChange } from '../../../src/reports/days/open-months.js';
 import type { PartDay } from '../../../src/reports/days/part.js';
@@ -11,6 +12,13 @@ import { NOON } from '../../support/test-clock.js';
 import { COUNTING, RULES, rowsEntry } from '../rows/entries.js';
 
 export const MONTH = '2026-11';
+export const REPORT: MonthReport = {
+  kind: 'k',
+  endpoint: 'campaigns/get',
+  query: 'advertiserId=1&byDate=1',
+  account: '1',
+  split: ['date'],
+};
 const TODAY = dayNumber('2026-11-21') as number;
 
 export const dateIn = (day: number) => `${MONTH}-${String(day).padStart(2, '0')}`;
@@ -55,6 +63,8 @@ export function fetchOf(
     isRecorded: true,
     asked: ['1'],
     kind: 'bounded',
+    report: REPORT,
+    tells: 'g',
     counting: COUNTING,
     missedOf: () => undefined,
     unreadable: new Set(),

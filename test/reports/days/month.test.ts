@@ -11,6 +11,7 @@ import {
   encodeMonth,
   type Month,
 } from '../../../src/reports/days/month.js';
+import { emptyMonth } from '../../../src/reports/days/open-months.js';
 import type { Revision } from '../../../src/reports/history/revision.js';
 
 const time = fc.nat(2 ** 45);
@@ -92,7 +93,18 @@ const day = some<Day>(['latest', 'check', 'earlier'], {
   earlier: fc.nat(64),
   empty,
   passing,
+  final: fc.constant(true as const),
 } as never);
+const report = fc.record(
+  {
+    kind: text,
+    endpoint: text,
+    query: fc.option(text),
+    account: fc.option(text),
+    split: fc.array(text, { maxLength: 3 }),
+  },
+  { noNullPrototype: true },
+);
 const month: fc.Arbitrary<Month> = fc.record(
   {
     asked: fc.array(text, { maxLength: 3 }),
@@ -106,6 +118,8 @@ const month: fc.Arbitrary<Month> = fc.record(
     days: fc
       .uniqueArray(fc.tuple(fc.integer({ min: 1, max: 31 }), day), { selector: ([at]) => at, maxLength: 5 })
       .map((all) => new Map(all)),
+    report: fc.option(report),
+    told: fc.option(text),
   },
   { noNullPrototype: true },
 );
@@ -128,7 +142,7 @@ describe('a month', () => {
   it('has a check of several days once', () => {
     const [one] = fc.sample(check, { numRuns: 1, seed: 7 }) as [Check];
     const days = new Map([1, 2, 3].map((at) => [at, { latest: null, check: { ...one }, earlier: 0 }]));
-    const bytes = encodeMonth({ asked: [], kind: 'bounded', sizes: new Map(), days });
+    const bytes = encodeMonth({ ...emptyMonth('bounded'), days });
     const { checks } = JSON.parse(inflateRawSync(bytes.subarray(1)).toString()) as { checks: Check[] };
     expect(checks).toEqual([one]);
   });
@@ -167,7 +181,7 @@ describe('a month', () => {
     const [latest] = fc.sample(revision, { numRuns: 1, seed: 7 }) as [Revision];
     const while_ = { part: null, digest: '', hash: '', rowCount: 0, check: other };
     const days = new Map([[1, { latest, check: one, earlier: 0, passing: while_ }]]);
-    const bytes = encodeMonth({ asked: [], kind: 'bounded', sizes: new Map(), days });
+    const bytes = encodeMonth({ ...emptyMonth('bounded'), days });
     expect(decodeMonth(rewritten(bytes, (json) => json))).not.toBeNull();
     expect(decodeMonth(rewritten(bytes, change))).toBeNull();
   });

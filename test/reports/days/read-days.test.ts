@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeMonth } from '../../../src/reports/days/month.js';
+import { emptyMonth } from '../../../src/reports/days/open-months.js';
 import type { DaysStore } from '../../../src/store/days-port.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { daysOn } from '../history/on-disk.js';
@@ -258,7 +259,7 @@ it('what another request has read since is at hand when a claim finds it unchang
 it('an index whose checksum holds, but which is none, is an absent month too', async () => {
   const { store, seen, on } = await open();
   const rest = { named: new Map(), parts: new Map(), earlier: new Map(), dropped: [] };
-  const index = encodeMonth({ asked: [], kind: 'bounded', sizes: new Map(), days: new Map() });
+  const index = encodeMonth(emptyMonth('bounded'));
   const cut = index.subarray(0, -1);
   await store.write([{ ...PLACE, stamp: 0, index: cut, order: 0, ttlMs: null, ...rest }]);
   expect(await shown(on())).toEqual({});

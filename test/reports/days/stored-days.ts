@@ -15,6 +15,7 @@ import { MemoryTable } from '../../support/memory/memory-table.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, DAY } from '../../support/test-clock.js';
 import { COUNTING, RULES, rowsEntry } from '../rows/entries.js';
+import { REPORT } from './fetches.js';
 
 export const SERIES = 's';
 export const MONTH = '2026-09';
@@ -80,14 +81,13 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
     return {
       days,
       /** A fetch of this moment. */
-      fetch: (
-        entries: readonly Entry<RowsHeader>[],
-        options: { asked?: string[]; series?: string; isRecorded?: boolean } = {},
-      ) =>
+      fetch: (entries: readonly Entry<RowsHeader>[], options: Partial<Parameters<typeof record>[1]> = {}) =>
         record(recorder, {
           series: SERIES,
           asked: ['1'],
           isRecorded: true,
+          report: REPORT,
+          tells: () => 'g',
           rules: RULES,
           days: entries,
           order: days.nextOrder(),

@@ -22,6 +22,7 @@ import { createEmbeddedStore } from '../../../src/store/embedded/embedded-store.
 import { createTestLog } from '../../store/test-log.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { createStandingClock, NOON } from '../../support/test-clock.js';
+import { REPORT } from '../days/fetches.js';
 import { COUNTING, RULES, rowsEntry } from '../rows/entries.js';
 
 export async function openHistory() {
@@ -81,6 +82,8 @@ export function recorderOn(days: Days, isErased: Erasures['isErased'] = () => fa
       return record(recorder, {
         asked: ['1'],
         isRecorded: true,
+        report: REPORT,
+        tells: () => 'g',
         order,
         ...fetched,
         rules: RULES,
