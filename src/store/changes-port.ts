@@ -19,6 +19,16 @@ export interface Told {
 /** 15 digits, a hyphen, 9 digits. */
 export const FEED_START = '000000000000000-000000000';
 
+/** @param high below 10^15. @param low below 10^9 */
+export const positionOf = (high: number, low: number): string =>
+  `${String(high).padStart(15, '0')}-${String(low).padStart(9, '0')}`;
+
+/** Of {@link positionOf}. @throws RangeError for any other text */
+export function partsOfPosition(position: string): readonly [high: number, low: number] {
+  if (!/^\d{15}-\d{9}$/.test(position)) throw new RangeError(`not a position in the feed: ${position}`);
+  return [Number(position.slice(0, 15)), Number(position.slice(16))];
+}
+
 export interface FeedPage {
   /** Another one after the feed was lost: positions of the former mean nothing any more. Text of `[a-z0-9]`. */
   readonly incarnation: string;

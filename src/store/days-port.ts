@@ -6,6 +6,8 @@ import type { Told } from './changes-port.js';
  * any of them. Nothing is evicted. docs/architecture.md describes the model; the conformance suite is
  * `test/store/conformance-days.ts`.
  */
+import type { Told } from './changes-port.js';
+
 export interface MonthPlace {
   /** Text without control characters. */
   readonly series: string;
@@ -57,7 +59,7 @@ export interface MonthWrite extends MonthPlace {
   readonly isRemoval?: true;
   /** Locks of the series that end with the write, and a message that follows it; neither if the write is not made. */
   readonly release?: Release;
-  /** An entry of the feed of changes, which is appended in the same step. */
+  /** Appended to the feed of changes in the same step; not if the write is not made. */
   readonly told?: Told;
 }
 
@@ -164,9 +166,8 @@ export interface DaysStore {
   /** @returns null for an absent month */
   whole(place: MonthPlace): Promise<WholeMonth | null>;
   /**
-   * Removes all of a month that has this stamp (0: no index).
-   * @param told an entry of the feed of changes, which is appended in the same step
-   * @returns whether it had
+   * Removes all of a month that has this stamp (0: no index). @returns whether it had
+   * @param told as that of a write
    */
   remove(place: MonthPlace, stamp: number, told?: Told): Promise<boolean>;
   /** Puts months back into the list that are stored, but not in it. Visits all. @returns their number */

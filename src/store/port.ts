@@ -2,6 +2,7 @@
  * The interface of the store, which all replicas share. The conformance suite (`test/store/conformance.ts`) runs against both
  * `redis` and `embedded`. The store handles text and bytes, never queries, teams or tokens.
  */
+import type { Changes } from './changes-port.js';
 import type { Charges } from './charges-port.js';
 import { type DaysStore, ORDER_LEAD_MAX_US } from './days-port.js';
 import type { OldPinStore, PinStore } from './pins-port.js';
@@ -323,6 +324,8 @@ export interface Store {
   readonly kind: 'redis' | 'embedded';
   readonly cache: CacheStore;
   readonly days: DaysStore;
+  /** On the server of the days. */
+  readonly changes: Changes;
   readonly pins: PinStore;
   /** Pins as earlier releases wrote them, see `src/reports/history/old-pins.ts`. */
   readonly oldPins: OldPinStore;

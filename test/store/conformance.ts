@@ -3,6 +3,7 @@ import type { Store } from '../../src/store/port.js';
 import { describeAudit } from './conformance-audit.js';
 import { describeBus } from './conformance-bus.js';
 import { describeCache } from './conformance-cache.js';
+import { describeChanges } from './conformance-changes.js';
 import { describeCharges } from './conformance-charges.js';
 import { describeCounters } from './conformance-counters.js';
 import { describeDays } from './conformance-days.js';
@@ -30,6 +31,7 @@ export function describeStore(kind: Store['kind'], open: OpenHarness, name: stri
     describeVersions(open);
     describeEntries(open);
     describeDays(open);
+    describeChanges(open);
     describePins(open);
     describeLeases(open);
     describeRegistry(open);

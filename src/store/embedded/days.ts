@@ -6,6 +6,7 @@
  * Numbers are big endian. Locks are in memory.
  */
 import { hash } from 'node:crypto';
+import { FEED_CHANNEL } from '../changes-port.js';
 import {
   type Claimed,
   countedOrder,
@@ -20,6 +21,7 @@ import {
 import { readTable, withTable } from '../month-table.js';
 import type { Bus, Leases } from '../port.js';
 import { newStamp } from '../stamp.js';
+import { tellIn } from './changes.js';
 import { orDamaged, type Reader, type StoredRecord, type View } from './environment.js';
 import { wholeTable } from './records.js';
 import type { Draft, Table } from './table.js';
@@ -48,25 +50,6 @@ export function daysOver(
   let lastOrder = 0;
   const lockOf = (series: string) => (name: string) => `${series} ${name}`;
 
-  function writeMonth(draft: Draft, write: MonthWrite): Written {
-    const keys = keysOf(write);
-    const present = indexIn(draft, keys, now());
-    if ((present?.stamp ?? 0) !== write.stamp) {
-      if (present === null) return 'none';
-      const earlier = earlierIn(draft, keys, [...write.earlier.keys()]);
-      return { stamp: present.stamp, index: present.index, parts: new Map(), earlier };
-    }
-    draft.set(keys.index, indexValue(write, present, now()));
-    if (!draft.has(keys.mark)) draft.set(keys.mark, markValue(0, write.series));
-    for (const [name, part] of write.parts)
-      for (let at = 0; at * PIECE_BYTES < Math.max(1, part.length); at += 1)
-        draft.set(keys.piece(name, at), part.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES));
-    for (const [day, bytes] of write.earlier) draft.set(keys.earlier(day), bytes);
-    for (const name of write.dropped)
-      for (const { key } of draft.range(keys.pieces(name), Number.MAX_SAFE_INTEGER)) draft.set(key, null);
-    return null;
-  }
-
   function monthOf(view: View, place: MonthPlace, { days, withEarlier }: Omit<WantedMonth, 'month'>) {
     const keys = keysOf(place);
     const found = indexIn(view, keys, now());
@@ -93,9 +76,11 @@ export function daysOver(
         return found && { stamp: found.stamp, index: found.index, earlier: earlierIn(view, keys, days) };
       }),
     async write(writes) {
-      const done = await table.change((draft) => writes.map((write) => writeMonth(draft, write)));
+      const done = await table.change((draft) => writes.map((write) => writeMonth(draft, write, now())));
       for (const [at, { series, release: held }] of writes.entries())
         if (done[at] === null && held !== undefined) await release(series, held);
+      if (writes.some(({ told }, at) => told !== undefined && done[at] === null))
+        await publish(FEED_CHANNEL, '');
       return done;
     },
     async claim(series, { owner, names, leaseMs, known }) {
@@ -134,10 +119,38 @@ export function daysOver(
       return table.read((view) => view.range({ from: start, to, limit }, () => {})).map(markedMonth);
     },
     whole: async (place) => table.read((view) => wholeIn(view, keysOf(place), now())),
-    remove: (place, stamp) => table.change((draft) => removeMonth(draft, keysOf(place), stamp, now())),
+    async remove(place, stamp, told) {
+      const isRemoved = await table.change((draft) => {
+        if (!removeMonth(draft, keysOf(place), stamp, now())) return false;
+        if (told !== undefined) tellIn(draft, told, now());
+        return true;
+      });
+      if (isRemoved && told !== undefined) await publish(FEED_CHANNEL, '');
+      return isRemoved;
+    },
     relist: (isStopped) => relist(table, isStopped),
     room: () => null,
   };
+}
+
+function writeMonth(draft: Draft, write: MonthWrite, nowMs: number): Written {
+  const keys = keysOf(write);
+  const present = indexIn(draft, keys, nowMs);
+  if ((present?.stamp ?? 0) !== write.stamp) {
+    if (present === null) return 'none';
+    const earlier = earlierIn(draft, keys, [...write.earlier.keys()]);
+    return { stamp: present.stamp, index: present.index, parts: new Map(), earlier };
+  }
+  draft.set(keys.index, indexValue(write, present, nowMs));
+  if (!draft.has(keys.mark)) draft.set(keys.mark, markValue(0, write.series));
+  for (const [name, part] of write.parts)
+    for (let at = 0; at * PIECE_BYTES < Math.max(1, part.length); at += 1)
+      draft.set(keys.piece(name, at), part.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES));
+  for (const [day, bytes] of write.earlier) draft.set(keys.earlier(day), bytes);
+  for (const name of write.dropped)
+    for (const { key } of draft.range(keys.pieces(name), Number.MAX_SAFE_INTEGER)) draft.set(key, null);
+  if (write.told !== undefined) tellIn(draft, write.told, nowMs);
+  return null;
 }
 
 type Bounds = Parameters<Draft['range']>[0];

@@ -18,6 +18,7 @@ import { checkGive, checkTake, describeGrant, leftIn, type QuotaBucket, takeFrom
 import type { StoreLog } from '../refused.js';
 import { copyStore } from './backup.js';
 import { openCacheFolder } from './cache-folder.js';
+import { changesOver } from './changes.js';
 import { isDiskLow, openDataFolder, refuseForeign } from './data-folder.js';
 import { daysOver } from './days.js';
 import { chargesOver, countersOver, documentsOver } from './durable.js';
@@ -146,6 +147,7 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       charges: chargesOver(table, durable),
       documents: documentsOver(durable, refuseLowDisk),
       days: daysOver(ofHistory, leases, bus.publish, durable.now),
+      changes: changesOver(ofHistory, bus.publish, durable.now),
       pins: pinsOver(ofHistory),
       oldPins: oldPinsOver(ofHistory),
       leases,

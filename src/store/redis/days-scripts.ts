@@ -1,6 +1,7 @@
 /** The scripts of days in Redis. redis-days.ts describes the layout. */
 import { ORDER_LEAD_MAX_US } from '../days-port.js';
 import { DAYS_AT, DAYS_IN_TABLE } from '../month-table.js';
+import { TELL } from './changes-scripts.js';
 import { readScript, script } from './script.js';
 
 /** Sizes of parts that a script reads along: of one, and of all in a trip. A script copies values twice. */
@@ -172,25 +173,35 @@ return 1`;
  * refuses it, and nothing is changed. What follows must not fail: Redis takes nothing back. A removal begins with one that needs no
  * room, after which Redis takes all others of the script, although it is full.
  *
- * KEYS: the month; the locks of its series. ARGV: stamp ('': none); the new index; milliseconds until the end ('': none; negative:
- * although it had a later one, or none); numbers of fields that were sent ahead, to set, and to remove; 1 for a removal; fields
- * sent ahead; fields and values; fields to remove; channel ('': no message), message, owner, names of locks. Returns 1 if it was written, 0 if the month has another stamp, -1 if a field that was
- * sent ahead is not there.
+ * KEYS: the month; the locks of its series; where it tells: the stream and its meta (or an outbox alone). ARGV: stamp ('': none);
+ * the new index; milliseconds until the end ('': none; negative: although it had a later one, or none); numbers of fields that were
+ * sent ahead, to set, and to remove; 1 for a removal; text of the feed, its changes, an incarnation, channel ('': no message);
+ * fields sent ahead; fields and values; fields to remove; channel ('': no message), message, owner, names of locks. Returns 1 if it
+ * was written, 0 if the month has another stamp, -1 if a field that was sent ahead is not there.
  */
-export const writeDays = script<-1 | 0 | 1>('dgwWriteDays')`${RELEASE}
+export const writeDays = script<-1 | 0 | 1>('dgwWriteDays')`${RELEASE}${TELL}
 local hash, locks = KEYS[1], KEYS[2]
 local index = redis.pcall('HGET', hash, 'i')
 local isForeign = type(index) == 'table'
 if isForeign or (index and #index < 6) then index = false end
 if string.sub(index or '', 1, 6) ~= ARGV[1] then return 0 end
 local ahead, set, removed = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-for at = 8, 7 + ahead do
+for at = 12, 11 + ahead do
   if isForeign or redis.call('HEXISTS', hash, ARGV[at]) == 0 then return -1 end
 end
-local at = 8 + ahead
-if ARGV[7] == '1' then redis.call('HDEL', hash, '') end
+local at = 12 + ahead
+if ARGV[7] == '1' then redis.pcall('HDEL', hash, '') end
+local told = false
+if KEYS[3] then
+  told = tell(KEYS[3], KEYS[4], ARGV[8], ARGV[9], ARGV[10])
+  if type(told) == 'table' then return told end
+end
 if isForeign then redis.call('UNLINK', hash) end
-redis.call('HSET', hash, 'i', ARGV[2], unpack(ARGV, at, at + 2 * set - 1))
+local done = redis.pcall('HSET', hash, 'i', ARGV[2], unpack(ARGV, at, at + 2 * set - 1))
+if type(done) == 'table' then
+  if told then untell(KEYS[3], KEYS[4], told, ARGV[9]) end
+  return done
+end
 at = at + 2 * set
 if removed > 0 then redis.pcall('HDEL', hash, unpack(ARGV, at, at + removed - 1)) end
 at = at + removed
@@ -203,10 +214,20 @@ else
 end
 release(locks, ARGV[at + 2], at + 3, #ARGV)
 if ARGV[at] ~= '' then redis.pcall('PUBLISH', ARGV[at], ARGV[at + 1]) end
+if told and ARGV[11] ~= '' then redis.pcall('PUBLISH', ARGV[11], '') end
 return 1`;
 
-/** Removes a month that has its stamp. KEYS: the month. ARGV: stamp ('': none). Returns 1 if it had. */
-export const removeDays = script<0 | 1>('dgwRemoveDays')`${INDEX_OF}
+/**
+ * Removes a month that has its stamp. KEYS: the month; where it tells, as for a write. ARGV: stamp ('': none); text of the feed, its
+ * changes, an incarnation, channel. Returns 1 if it had the stamp.
+ */
+export const removeDays = script<0 | 1>('dgwRemoveDays')`${INDEX_OF}${TELL}
 if string.sub(indexOf(KEYS[1]) or '', 1, 6) ~= ARGV[1] then return 0 end
+if KEYS[2] then
+  redis.pcall('HDEL', KEYS[1], '')
+  local told = tell(KEYS[2], KEYS[3], ARGV[2], ARGV[3], ARGV[4])
+  if type(told) == 'table' then return told end
+end
 redis.call('UNLINK', KEYS[1])
+if KEYS[2] and ARGV[5] ~= '' then redis.pcall('PUBLISH', ARGV[5], '') end
 return 1`;

@@ -12,6 +12,7 @@ export type Keys = ReturnType<typeof createKeys>;
 
 /** Of the days of reports. */
 export type DaysKeys = Keys['days'];
+export type ChangesKeys = Keys['changes'];
 
 /** @throws StoreRefused when the prefix would break the hash tags. */
 export function createKeys(prefix: string) {
@@ -49,6 +50,8 @@ export function createKeys(prefix: string) {
       },
       locks: (series: string) => `${base}:days:{${series}}:locks`,
     },
+    /** The feed of changes, in one slot. */
+    changes: { stream: `${base}:{changes}:stream`, meta: `${base}:{changes}:meta` },
     /** In one slot, with the index of their ends. */
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key: string) => `${base}:{quotas}:bucket:${key}` },
     /** In one slot, so that one script may change many. */

@@ -3,8 +3,6 @@
  * of parts, index; `e:07` earlier revisions of a day; `p:name` a part. Checksums cover key, field and value. The locks of a
  * series are a hash. Two sorted sets have the months of all series: by name, and by the day of their last use.
  */
-import { crc32 } from 'node:zlib';
-import { checksumOf } from '../checksum.js';
 import type {
   DaysRoom,
   DaysStore,
@@ -15,9 +13,9 @@ import type {
   WholeMonth,
   Written,
 } from '../days-port.js';
-import { readTable, withTable } from '../month-table.js';
+import { withTable } from '../month-table.js';
 import { type Bus, type BusMessage, StoreUnavailable, whenAway } from '../port.js';
-import { newStamp, STAMP_BYTES, stampBytes, stampOf } from '../stamp.js';
+import { newStamp, STAMP_BYTES, stampBytes } from '../stamp.js';
 import {
   claimDays,
   type MonthReply,
@@ -31,23 +29,30 @@ import { unavailable } from './failure.js';
 import type { DaysKeys } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory, USED_PART } from './memory.js';
+import type { Teller } from './redis-changes.js';
 import { pairsOf } from './script.js';
+import { indexIn, opened, sealed } from './sealed.js';
 import { walkKeys } from './walk-keys.js';
 
 /** Larger parts are sent ahead of the script, as it copies its arguments. */
 const AHEAD_BYTES = 32_768;
 /** More months would delay other commands of the server. */
 const MONTHS_AT_ONCE = 4;
-const CRC_BYTES = 4;
 /** A month that is written faster than it is read as a whole is busy with fetches. */
 const WHOLE_TRIES = 5;
 
-/** @param channelOf the key of a channel, so that a write tells its news itself; null: the bus is on another server */
+export interface DaysNews {
+  readonly bus: Pick<Bus, 'publish'>;
+  /** The key of a channel, so that a write tells its news itself; null: the bus is on another server. */
+  readonly channelOf: (channel: string) => string | null;
+  /** Of the feed of changes. */
+  readonly teller: Teller;
+}
+
 export function createRedisDays(
   { link, memory }: { readonly link: Link; readonly memory: Memory },
   keys: DaysKeys,
-  bus: Pick<Bus, 'publish'>,
-  channelOf: (channel: string) => string | null,
+  { bus, channelOf, teller }: DaysNews,
 ): DaysStore {
   const takeRoom = createRoom(memory, 'days of reports', USED_BY_DAYS);
   const read = createReads(link, keys);
@@ -59,10 +64,10 @@ export function createRedisDays(
         await bus.publish(told.channel, told.message).catch(whenAway(() => {}));
     },
   };
-  const writeMonth = createWriteMonth(link, keys, read, news);
+  const writeMonth = createWriteMonth(link, keys, read, news, teller);
   return {
     ...createLocks(link, keys, news),
-    ...createList(link, keys),
+    ...createList(link, keys, teller),
     async read(series, wanted) {
       const some = Array.from({ length: Math.ceil(wanted.length / MONTHS_AT_ONCE) }, (_, at) =>
         read.some(series, wanted.slice(at * MONTHS_AT_ONCE, (at + 1) * MONTHS_AT_ONCE)),
@@ -86,7 +91,9 @@ export function createRedisDays(
       await Promise.allSettled(written);
       // Again: a removal of the former month may have taken it off the list meanwhile. The daily search finds what this misses.
       await list().catch(whenAway(() => {}));
-      return await Promise.all(written);
+      const done = await Promise.all(written);
+      await teller.end(writes.filter(({ told }, at) => told !== undefined && done[at] === null));
+      return done;
     },
     room: () => roomIn(memory),
   };
@@ -205,9 +212,15 @@ function createReads(link: Link, keys: DaysKeys) {
   };
 }
 
-function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof createReads>, news: News) {
+function createWriteMonth(
+  link: Link,
+  keys: DaysKeys,
+  read: ReturnType<typeof createReads>,
+  news: News,
+  teller: Teller,
+) {
   return async (write: MonthWrite): Promise<Written> => {
-    const { series, month, stamp, release } = write;
+    const { series, month, stamp, release, told } = write;
     const hash = keys.month(series, month);
     const index = Buffer.concat([stampBytes(newStamp()), sealed(hash, 'i', withTable(write))]);
     const { ahead, set, removed } = fieldsOf(hash, write);
@@ -215,12 +228,13 @@ function createWriteMonth(link: Link, keys: DaysKeys, read: ReturnType<typeof cr
     if (ahead.length > 0) await link.call('hset', (client) => client.hset(hash, new Map(ahead)));
     const answer = await writeDays(
       link,
-      [hash, keys.locks(series)],
+      [hash, keys.locks(series), ...teller.keys(write, told)],
       [
         stampArg(stamp),
         index,
         endOf(write),
         ...[ahead.length, set.length, removed.length, write.isRemoval ? 1 : 0],
+        ...teller.args(told),
         ...ahead.map(([field]) => field),
         ...set.flat(),
         ...removed,
@@ -306,6 +320,7 @@ function createLocks(link: Link, keys: DaysKeys, news: News): Pick<DaysStore, 'c
 function createList(
   link: Link,
   keys: DaysKeys,
+  teller: Teller,
 ): Pick<DaysStore, 'used' | 'unused' | 'months' | 'remove' | 'relist'> {
   return {
     async used(months, day) {
@@ -326,9 +341,11 @@ function createList(
       );
       return found.map(placeOf);
     },
-    async remove(place, stamp) {
+    async remove(place, stamp, told) {
       const [hash, member] = [keys.month(place.series, place.month), memberOf(place)];
-      if ((await removeDays(link, [hash], [stampArg(stamp)])) === 0) return false;
+      const all = [hash, ...teller.keys(place, told)];
+      if ((await removeDays(link, all, [stampArg(stamp), ...teller.args(told)])) === 0) return false;
+      if (told !== undefined) await teller.end([place]);
       await link.call('zrem', (client) => client.zrem(keys.months, member));
       await link.call('zrem', (client) => client.zrem(keys.uses, member));
       // Written since: its writer may have put it into the list before it was taken off.
@@ -363,25 +380,3 @@ const placeOf = (member: string): MonthPlace => ({
   month: member.slice(0, MONTH_CHARS),
   series: member.slice(MONTH_CHARS + 1),
 });
-
-/** A value with its checksum. */
-function sealed(hash: string, field: string, value: Buffer): Buffer {
-  const front = Buffer.alloc(CRC_BYTES);
-  front.writeUInt32BE(checksumOf(value, crc32(`${hash} ${field}`)));
-  return Buffer.concat([front, value]);
-}
-
-/** @returns null for an absent or damaged value */
-function opened(hash: string, field: string, bytes: Buffer | null): Buffer | null {
-  if (bytes === null || bytes.length < CRC_BYTES) return null;
-  const value = bytes.subarray(CRC_BYTES);
-  return checksumOf(value, crc32(`${hash} ${field}`)) === bytes.readUInt32BE() ? value : null;
-}
-
-/** @param value at least a stamp */
-function indexIn(hash: string, value: Buffer): Pick<StoredMonth, 'stamp' | 'index'> {
-  const stamp = stampOf(value);
-  const bytes = opened(hash, 'i', value.subarray(STAMP_BYTES));
-  if (bytes === null) return { stamp, index: null };
-  return { stamp, index: readTable(bytes).index };
-}

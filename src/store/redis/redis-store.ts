@@ -17,6 +17,7 @@ import { CacheBound, MemoryWatch, refuseEviction } from './memory.js';
 import { createRedisOldPins, removeOldLayout } from './old-layout.js';
 import { createRedisLeases, createRedisPresence, createRedisQuotas, RedisBus } from './redis-brief.js';
 import { createRedisCache } from './redis-cache.js';
+import { createRedisChanges } from './redis-changes.js';
 import { createRedisDays } from './redis-days.js';
 import { createRedisPins } from './redis-pins.js';
 import { createRedisRegistry } from './redis-registry.js';
@@ -53,7 +54,7 @@ export interface RedisStore extends Store {
  *   invalid setting
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const { connection, registryConnection, prefix = 'dgw', timeoutMs = 150 } = options;
+  const { connection, registryConnection, prefix = 'dgw', timeoutMs = 150, onCall } = options;
   const {
     connectTimeoutMs = 5_000,
     documentsMaxBytes = 67_108_864,
@@ -67,7 +68,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   const keys = createKeys(prefix);
 
   const clients = await connectAll(connection, registryConnection, connectTimeoutMs, logger);
-  const { onCall } = options;
   const open = (role: 'data' | 'registry', limitMs: number) => {
     const onOutOfMemory = () => memory.refused();
     const link = new Link(clients[role], { role, timeoutMs: limitMs, onOutOfMemory, onCall, clock, logger });
@@ -105,12 +105,13 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
     logger.info({ redis: describeConnection(to) }, 'moved to another connection to Redis');
   }
 
+  const channelOf = (name: string) => (isRegistryApart ? null : keys.channel(name));
+  const { changes, teller } = createRedisChanges(registry.link, keys.changes, bus, channelOf);
   return {
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound),
-    days: createRedisDays({ link: days, memory: registry.memory }, keys.days, bus, (name) =>
-      isRegistryApart ? null : keys.channel(name),
-    ),
+    days: createRedisDays({ link: days, memory: registry.memory }, keys.days, { bus, channelOf, teller }),
+    changes,
     pins: createRedisPins(registry.link, keys.pins, registry.memory),
     oldPins: createRedisOldPins(registry.link, keys.oldPins),
     leases: createRedisLeases(data.link, keys),

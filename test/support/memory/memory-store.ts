@@ -1,6 +1,7 @@
 /** A server that all replicas share, within this process: it can be emptied, and fail over without the last changes. */
 import type { Clock } from '../../../src/lib/clock.js';
 import { nextTurn } from '../../../src/lib/time.js';
+import { changesOver } from '../../../src/store/embedded/changes.js';
 import { daysOver } from '../../../src/store/embedded/days.js';
 import { chargesOver, countersOver, documentsOver } from '../../../src/store/embedded/durable.js';
 import {
@@ -59,6 +60,7 @@ export function createMemoryServer({ clock, logger, ...limits }: MemoryServerOpt
     kind: 'redis',
     cache: createMemoryCache(clock, map<MemoryEntry>()),
     days: daysOver(days, leases, publish, clock.now),
+    changes: changesOver(days, publish, clock.now),
     pins: pinsOver(days),
     oldPins: oldPinsOver(days),
     leases,
