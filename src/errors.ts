@@ -195,6 +195,14 @@ export const CATALOGUE = {
       "The cursor is older than 15 minutes, the rows of its first page can no longer be read, it belongs to another team or tool, or the team's access changed.",
     remedy: 'Repeat the query without a cursor, and start from its first page.',
   },
+  cursor_too_old: {
+    status: 410,
+    title: 'Offset too old',
+    meaning:
+      'The feed of changes no longer has the place of this offset: it was trimmed, or the end of the feed was lost or restored from a backup.',
+    remedy:
+      'Take an offset by `offset=now`, read your ranges anew as reports, then follow the feed from that offset.',
+  },
   not_final: {
     status: 409,
     title: 'Not final',

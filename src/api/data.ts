@@ -7,6 +7,7 @@ import { namesIn } from '../reports/query/parameters.js';
 import type { Services } from '../server/services.js';
 import { createSessions } from '../teams/sessions/sessions.js';
 import { teamAdvertisers } from './data/advertisers.js';
+import { registerChanges } from './data/changes.js';
 import { showDiff } from './data/diff.js';
 import { registerDocs, registerStartPage } from './data/docs.js';
 import { showExplanation } from './data/explain.js';
@@ -132,6 +133,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerAskRoutes(app, services);
+  registerFeed(app, options);
   registerAgents(app, services);
   registerPassThroughRoutes(app, services);
   refuseOtherMethods(app, '/api/v1/*', METHODS);
@@ -156,6 +158,19 @@ function registerAskRoutes(app: FastifyInstance, services: Services): void {
   registerPins(app, g);
   registerPinReport(app, g);
   registerLearnReport(app, g);
+}
+
+function registerFeed(app: FastifyInstance, { services, stopping }: PlaneOptions): void {
+  const { identify, clock, limits, registry, reporting } = services;
+  registerChanges(app, {
+    feed: reporting.feed,
+    limits: limits.teams,
+    version: () => registry.version,
+    voiding: async () => null,
+    identify,
+    clock,
+    stopping,
+  });
 }
 
 function plainReports({ config, gateway, log, tracing }: Services, finish: Finish) {

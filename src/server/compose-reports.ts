@@ -7,6 +7,7 @@ import { createAnswerQuery } from '../reports/cache/answer.js';
 import { createAnswerMemory } from '../reports/cache/finished.js';
 import type { PurgeScope } from '../reports/cache/purges.js';
 import { createReply } from '../reports/cache/reply.js';
+import { createFeed } from '../reports/feed/feed.js';
 import type { Gateway } from '../reports/gateway.js';
 import { type createPins, isGone, type TeamLives } from '../reports/history/pins.js';
 import type { Report } from '../reports/query/canonicalize.js';
@@ -38,9 +39,14 @@ export function composeReports(options: ReportingOptions) {
   const compareClocks = () => g.days.compareClocks().catch(whenAway(() => {}));
   background(compareClocks());
   const reports = createReports(g, { pins, lives, prover });
+  const { changes, bus } = options.store;
+  const { isErased } = options.erasures;
+  const feed = createFeed({ changes, bus, days: g.days, isErased, logger: options.logger });
   return {
     /** For calls about reports and learned facts. */
     reports,
+    /** Which days changed. */
+    feed,
     admit: g.admit,
     queries: createQueries({ parse, stampsOf, now }),
     memory,
@@ -77,6 +83,7 @@ export function composeReports(options: ReportingOptions) {
     },
 
     async close(): Promise<void> {
+      feed.tail.stop();
       for (const part of [prover, g.watch.weekly, g.locks, g.replacements]) part.stop();
       await close();
     },

@@ -34,6 +34,8 @@ export interface FeedPage {
   readonly incarnation: string;
   /** When this incarnation began, epoch milliseconds. */
   readonly createdMs: number;
+  /** When the oldest entry that is kept was appended; without one `createdMs`. */
+  readonly oldestMs: number;
   /** In order. The first one is at the wanted position, if that is still kept. */
   readonly entries: readonly FeedEntry[];
   /** Of the newest entry, also if it is gone; {@link FEED_START}: there was none. */

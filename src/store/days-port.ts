@@ -1,5 +1,3 @@
-import type { Told } from './changes-port.js';
-
 /**
  * The days of reports: cache and history in one place. The unit is a month of a series: an index, which a write replaces by
  * compare-and-set; earlier revisions of days; and parts, the rows of an answer, which never change. The store does not parse

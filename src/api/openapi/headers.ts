@@ -39,6 +39,11 @@ export const REPORT_HEADERS = Object.keys(OF_REPORTS) as (keyof typeof OF_REPORT
 export const RESPONSE_HEADERS = {
   'x-request-id': text('Id of this request, also in the log.'),
   ...OF_REPORTS,
+  'stream-next-offset': text('Where the next request goes on; see Durable Streams 1.0.'),
+  'stream-up-to-date': Type.Literal('true', { description: 'There was nothing more.' }),
+  'stream-cursor': text('For the next live request, as cursor.'),
+  'changes-since': text('Time of the oldest change that is kept.'),
+  'changes-voiding': text('Reports whose days are being voided just now.'),
   'x-accel-buffering': text('Tells proxies not to buffer the answer.'),
   'content-encoding': text('Compression of the body; absent: none.'),
   'content-disposition': text('File name of the body.'),

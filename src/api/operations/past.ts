@@ -243,3 +243,119 @@ export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', {
     'not_final',
   ],
 });
+
+const CHANGE = titled('Change', {
+  type: Type.Enum(['day', 'grant'], {
+    description: 'day: the rows of a day changed. grant: the list of advertisers of your team changed.',
+  }),
+  key: text('Of a day: value.series and the date. The newest message of a key holds.'),
+  value: Type.Optional(
+    Type.Object(
+      {
+        series: Type.Optional(text('Identifies the report without its period: 22 characters.')),
+        report: Type.Optional(text('Its query without the period; absent if longer than 1 KiB.')),
+        endpoint: Type.Optional(Type.String()),
+        advertiserId: Type.Optional(SHOWN_ACCOUNT),
+        split: Type.Optional(Type.Array(Type.String())),
+        date: Type.Optional(date),
+        revision: Type.Optional(text('Its id in GET /gateway/v1/revisions.')),
+        knownAt: Type.Optional(instant('When these rows were first fetched.')),
+        final: Type.Optional(Type.Boolean({ description: 'The day is past its restatement period.' })),
+        ageDays: Type.Optional(Type.Integer({ description: 'Age of the day then; 0: the same day.' })),
+        rowCount: Type.Optional(Type.Integer()),
+        totals: Type.Optional(
+          Type.Record(Type.String(), Type.String(), {
+            description: 'Sums of additive columns: exact decimals.',
+          }),
+        ),
+        query: Type.Optional(
+          text('The query of a report with exactly these rows. The platform is not called.'),
+        ),
+        rows: Type.Optional(
+          Type.Array(Type.Object({}, { additionalProperties: true }), { description: 'With rows=1.' }),
+        ),
+        superseded: Type.Optional(
+          Type.Literal(true, {
+            description:
+              'With rows=1: without rows, as they are no longer kept, are larger than 256 KiB, or a later message of the answer replaces them.',
+          }),
+        ),
+      },
+      { description: 'Absent in a delete of a day.' },
+    ),
+  ),
+  old_value: Type.Optional(
+    Type.Object({
+      revision: Type.String(),
+      totals: Type.Optional(Type.Record(Type.String(), Type.String())),
+    }),
+  ),
+  headers: Type.Object({
+    operation: Type.Enum(['insert', 'update', 'delete']),
+    timestamp: time,
+    txid: Type.Optional(text('The same for the days of one fetch.')),
+    kind: Type.Optional(
+      Type.Enum(['first', 'restated', 'final', 'reopened', 'void', 'erased'], {
+        description:
+          'first: the day was not known. restated: the platform sent other rows. final, reopened: the same rows, and the day counts as final, or no longer. void: the rows were wrong, and earlier ones count, or none. erased: removed with its advertiser.',
+      }),
+    ),
+    afterFinal: Type.Optional(Type.Literal(true, { description: 'Restated although the day was final.' })),
+    method: Type.Optional(
+      Type.Literal(true, {
+        description: 'Fetched with another token or other columns: differences may come from that.',
+      }),
+    ),
+  }),
+});
+
+const STREAM_HEADERS = [
+  'stream-next-offset',
+  'stream-up-to-date',
+  'stream-cursor',
+  'changes-since',
+  'changes-voiding',
+  'cache-control',
+] as const;
+
+export const getChanges = history('getChanges', 'key', 'GET /gateway/v1/changes', {
+  summary: 'Which days changed: a stream to follow',
+  query: Type.Object({
+    offset: Type.Optional(
+      text(
+        '-1: from the oldest kept change (default). now: from the end. Else stream-next-offset of an earlier answer.',
+      ),
+    ),
+    live: Type.Optional(
+      Type.Enum(['long-poll', 'sse'], {
+        description:
+          'long-poll: waits up to 30 s for a change. sse: sends changes for 60 s. Both need offset.',
+      }),
+    ),
+    cursor: Type.Optional(text('stream-cursor of the last live answer.')),
+    endpoint: Type.Optional(text('Reports of this endpoint only.')),
+    advertiserId: Type.Optional(text('Reports of these advertisers only: repeated, or with commas.')),
+    split: Type.Optional(
+      Type.String({ description: 'Reports with this split only.', examples: ['date,campaign'] }),
+    ),
+    series: Type.Optional(text('One report only: value.series of a message.')),
+    rows: Type.Optional(Type.Enum(['0', '1'], { description: '1: each message has the rows of its day.' })),
+  }),
+  headers: ['if-none-match'],
+  answers: {
+    200: {
+      description:
+        'Messages of the State Protocol of Durable Streams, at most 1,000 or 1 MiB; with live=sse as events (data, control).',
+      headers: [...STREAM_HEADERS, 'etag'],
+      content: {
+        'application/json': Type.Array(CHANGE),
+        'text/event-stream': text(
+          'Events data (messages) and control (streamNextOffset, streamCursor, upToDate).',
+        ),
+      },
+    },
+    204: { description: 'With live=long-poll: nothing changed within 30 s.', headers: STREAM_HEADERS },
+    304: { description: 'Not modified: if-none-match has its etag.', headers: [...STREAM_HEADERS, 'etag'] },
+  },
+  problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'rate_limited', 'cursor_too_old'],
+});

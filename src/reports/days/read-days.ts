@@ -170,6 +170,7 @@ export function createReadStates({ store, months }: ReadOptions) {
     const { month } = withChanges(known?.month ?? emptyMonth('bounded'), months.changesOf(place));
     return dates.map((date) => ({
       asked: month.asked,
+      report: month.report,
       revisions: revisionsOf(month, dayOf(date)).filter((one) => one.unrecorded !== true),
     }));
   }

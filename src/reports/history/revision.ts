@@ -2,6 +2,7 @@
  * Known states of one day of a series over time: an append-only list, as system time of SQL:2011; the day is the valid time.
  */
 import Type, { type Static } from 'typebox';
+import type { MonthReport } from '../days/month.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
 
 export const RevisionForm = Type.Object({
@@ -63,6 +64,8 @@ export type Revisions = readonly Revision[];
 export interface DayStates {
   /** Accounts that the report names. */
   readonly asked: readonly string[];
+  /** Null: not known. */
+  readonly report: MonthReport | null;
   readonly revisions: Revisions;
 }
 

@@ -2,7 +2,8 @@
  * The feed of changes in the environment of the history. The keys:
  * `T`: the feed: its incarnation (8 bytes); as doubles when it began, the numbers of the newest entry and of the last one that
  *   was removed, and how many changes are kept
- * `t` incarnation · number (8 bytes, big endian): an entry: the number of its changes (4), its text
+ * `t` incarnation · number (8 bytes, big endian): an entry: the number of its changes (4), when it was appended (8, a double), its
+ *   text
  * With a damaged record another incarnation begins, as a gap would go unnoticed. Entries of former ones go with the next `trim`.
  */
 import { randomBuffer } from '../../lib/chance.js';
@@ -21,7 +22,7 @@ import { numberKey, wholeTable } from './records.js';
 import { type Draft, removeRange, type Table } from './table.js';
 
 const [ENTRIES, META] = ['t', Buffer.from('T')] as const;
-const [INCARNATION_BYTES, META_BYTES, COUNT_BYTES] = [8, 40, 4];
+const [INCARNATION_BYTES, META_BYTES, COUNT_BYTES, FRONT_BYTES] = [8, 40, 4, 12];
 /** Entries that one transaction removes; so many changes may be kept beyond the limit. */
 const TRIMMED_AT_ONCE = 1000;
 /** In numbers of entries, of one in the lower part of a position. */
@@ -31,8 +32,9 @@ const LOW = 1_000_000_000;
 export function tellIn(draft: Draft, { text, count }: Told, nowMs: number): void {
   const meta = metaIn(draft) ?? begun(nowMs);
   const last = meta.last + 1;
-  const front = Buffer.alloc(COUNT_BYTES);
+  const front = Buffer.alloc(FRONT_BYTES);
   front.writeUInt32BE(count);
+  front.writeDoubleBE(Math.floor(nowMs), COUNT_BYTES);
   draft.set(entryKey(meta, last), Buffer.concat([front, Buffer.from(text)]));
   draft.set(META, metaValue({ ...meta, last, count: meta.count + count }));
 }
@@ -50,16 +52,18 @@ export function changesOver(table: Table, publish: Bus['publish'], now: () => nu
 
   async function pageOf(range: (meta: Meta) => RangeOptions): Promise<FeedPage> {
     for (;;) {
-      const { meta, entries, isDamaged } = table.read((view) => {
+      const { meta, entries, oldestMs, isDamaged } = table.read((view) => {
         const found = metaIn(view);
         let damaged = false;
         const onDamaged = () => {
           damaged = true;
         };
         const records = found === null ? [] : view.range(range(found), onDamaged);
-        return { meta: found, entries: records.map(entryOf), isDamaged: damaged };
+        const [oldest] = found === null ? [] : view.range({ ...boundsOf(found), limit: 1 }, onDamaged);
+        const oldestMs = oldest?.value.readDoubleBE(COUNT_BYTES) ?? found?.createdMs ?? 0;
+        return { meta: found, entries: records.map(entryOf), oldestMs, isDamaged: damaged };
       });
-      if (meta !== null && !isDamaged) return { ...described(meta), entries };
+      if (meta !== null && !isDamaged) return { ...described(meta), entries, oldestMs };
       await beginAnew(meta);
     }
   }
@@ -159,10 +163,10 @@ const numbered = (number: number) => positionOf(Math.floor(number / LOW), number
 
 function entryOf({ key, value }: StoredRecord): FeedEntry {
   const number = Number(key.readBigUInt64BE(key.length - 8));
-  return { position: numbered(number), text: value.toString('utf8', COUNT_BYTES) };
+  return { position: numbered(number), text: value.toString('utf8', FRONT_BYTES) };
 }
 
-function described({ incarnation, createdMs, last, trimmed }: Meta): Omit<FeedPage, 'entries'> {
+function described({ incarnation, createdMs, last, trimmed }: Meta): Omit<FeedPage, 'entries' | 'oldestMs'> {
   return {
     incarnation: incarnation.toString('hex'),
     createdMs,

@@ -37,10 +37,17 @@ type Entry = readonly [id: Buffer, fields: readonly Buffer[]];
 
 /**
  * KEYS: stream, meta. ARGV: incarnation, if there is none yet; id of the first entry ('': only the newest); number of entries.
- * Returns incarnation, when it began, id of the last entry that was removed ('': none was), of the newest ('': none), entries.
+ * Returns incarnation, when it began, id of the last entry that was removed ('': none was), of the oldest and of the newest ('': none), entries.
  */
 export const readChanges = readScript<
-  readonly [incarnation: Buffer, created: Buffer, trimmed: Buffer, last: Buffer, entries: readonly Entry[]]
+  readonly [
+    incarnation: Buffer,
+    created: Buffer,
+    trimmed: Buffer,
+    first: Buffer,
+    last: Buffer,
+    entries: readonly Entry[],
+  ]
 >(
   'dgwReadChanges',
   `${BEGIN}
@@ -51,8 +58,10 @@ if newest.err or not isType(redis.pcall('HGET', meta, 'inc'), 'string') then
   newest = {}
 end
 local known = redis.call('HMGET', meta, 'inc', 'created', 'trimmed')
+local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)
 local entries = ARGV[2] == '' and newest or redis.call('XRANGE', stream, ARGV[2], '+', 'COUNT', ARGV[3])
-return {known[1], known[2] or '0', known[3] or '', newest[1] and newest[1][1] or '', entries}`,
+return {known[1], known[2] or '0', known[3] or '', oldest[1] and oldest[1][1] or '',
+  newest[1] and newest[1][1] or '', entries}`,
 );
 
 /** KEYS: stream, meta. ARGV: incarnation, if there is none yet; channel ('': no message), text, number of changes. */

@@ -46,7 +46,7 @@ export function createRedisChanges(
     if (channel() === '') await bus.publish(FEED_CHANNEL, '').catch(whenAway(() => {}));
   };
   async function page(from: string, limit: number): Promise<FeedPage> {
-    const [incarnation, created, trimmed, last, entries] = await readChanges(link, feed, [
+    const [incarnation, created, trimmed, first, last, entries] = await readChanges(link, feed, [
       newIncarnation(),
       from,
       limit,
@@ -55,6 +55,7 @@ export function createRedisChanges(
     return {
       incarnation: incarnation.toString(),
       createdMs: Number(created),
+      oldestMs: Number.parseInt((first.length > 0 ? first : created).toString('latin1'), 10),
       entries: entries.map(([id, fields]) => ({
         position: positionIn(id),
         text: (fields[1] ?? '').toString(),

@@ -122,6 +122,14 @@ export function createTeamLimits(
       onResponseClosed(leave);
       return allowances.takeAtHand(bucket) ? null : charge(standing, leave);
     },
+    /**
+     * Charges an answer that does not count as a concurrent request, as its caller mostly waits.
+     * @throws GatewayError `rate_limited`
+     */
+    async count(team: Team): Promise<void> {
+      const standing = standingOf(team);
+      if (!allowances.takeAtHand(standing.bucket)) await charge(standing, () => {});
+    },
     /** Without the store. */
     rate(team: Team): RateStanding {
       const { left, nextInMs } = allowances.look(standingOf(team).bucket);

@@ -192,7 +192,8 @@ export function withholdForeignAccounts(caller: Caller, error: unknown): unknown
   });
 }
 
-function mayBeShown({ team }: Caller, accounts: readonly string[]): boolean {
+/** Whether the team may see all of these accounts. */
+export function mayBeShown({ team }: Pick<Caller, 'team'>, accounts: readonly string[]): boolean {
   if (team.advertisers === '*' || accounts.length === 0) return true;
   return accounts.every(ownedBy(team.advertisers).isOwn);
 }

@@ -89,6 +89,19 @@ async function signInAndOut({ call, url }: DescribedGateway['data'], path: strin
   expect((await call('GET', path, options)).status).toBe(401);
 }
 
+/** As catch-up, again, and as events, which end with their reader. */
+async function followChanges({ call, url }: DescribedGateway['data'], key: string) {
+  const target = '/gateway/v1/changes?offset=-1';
+  const first = await call('GET', target, { key });
+  expect(first.json()).toHaveProperty('0.headers.kind');
+  const same = { key, headers: { 'if-none-match': String(first.headers.etag) } };
+  expect((await call('GET', target, same)).status).toBe(304);
+  expect((await call('HEAD', target, { key })).status).toBe(200);
+  const events = await fetch(`${url}${target}&live=sse`, { headers: { 'x-api-key': key } });
+  expect(events.headers.get('content-type')).toContain('text/event-stream');
+  await events.body?.cancel();
+}
+
 /** Every GET, as a HEAD too. */
 async function read(plane: DescribedGateway['data'], target: string, options = {}) {
   const answer = await plane.call('GET', target, options);
@@ -147,6 +160,7 @@ describe('the data plane', () => {
     expect((await read(data, '/gateway/v1/me', { bearer: key })).json()).toHaveProperty('usage.0.requests');
     await signInAndOut(data, '/gateway/v1/session', { key });
     await speakMcp(data, key);
+    await followChanges(data, key);
     expect((await read(data, '/gateway/v1/series?range=30d', { key })).json()).toHaveProperty('points', 720);
     expect(unseen(data)).toEqual(['getCampaignSegment', 'getCampaignSegmentHead']);
     expect((await read(data, '/api/v1/campaign/nothing', { key })).status).toBe(404);

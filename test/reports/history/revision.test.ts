@@ -302,7 +302,7 @@ const listOf =
         isErased,
         onCut: () => {},
         days: {
-          states: async (_series, dates) => dates.map(() => ({ asked: ['1'], revisions })),
+          states: async (_series, dates) => dates.map(() => ({ asked: ['1'], report: null, revisions })),
           rows: async (_series, wanted) => wanted.map(() => null),
         },
       },

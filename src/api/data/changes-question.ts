@@ -1,0 +1,134 @@
+/** The parameters of a request for the feed of changes, and who reads it. */
+import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import type { FeedFilter, FeedReader } from '../../reports/feed/feed.js';
+import { type Offset, readOffset } from '../../reports/feed/offset.js';
+import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
+import { parseQueryText } from '../../reports/query/given-parameters.js';
+import { digest } from '../../reports/query/platform-call.js';
+import type { Caller, Identify } from '../../teams/auth/authenticate.js';
+import { checkAdvertiser, checkCaller, mayBeShown } from '../../teams/policy/authorize.js';
+import type { AskCall } from './ask.js';
+
+export interface ChangesQuestion {
+  readonly from: '-1' | 'now' | Offset;
+  readonly live: 'long-poll' | 'sse' | null;
+  /** As the last answer of a live request had it. */
+  readonly cursor: number | null;
+  readonly filter: FeedFilter;
+  readonly withRows: boolean;
+}
+
+/** A caller with its rights of now. */
+export interface FollowedReader extends FeedReader {
+  readonly caller: Caller;
+}
+
+type Open = (call: Pick<AskCall, 'keys' | 'trace' | 'address'>) => Caller;
+
+/** @throws GatewayError 401; 403 */
+export function openCaller(identify: Identify): Open {
+  return ({ keys, trace, address }) => {
+    const caller = identify(keys, trace);
+    checkCaller(caller, address, 'report:read');
+    return caller;
+  };
+}
+
+const NAMES = ['offset', 'live', 'cursor', 'endpoint', 'advertiserId', 'split', 'series', 'rows'] as const;
+type Name = (typeof NAMES)[number];
+
+const OFFSET_FAULT = 'must be -1, now, or stream-next-offset of an earlier answer';
+const SHAPES: Readonly<Record<Exclude<Name, 'offset' | 'advertiserId'>, readonly [RegExp, string]>> = {
+  live: [/^(?:long-poll|sse)$/, 'must be long-poll or sse'],
+  cursor: [/^\d{1,15}$/, 'must be stream-cursor of the last answer'],
+  endpoint: [/^/, ENDPOINT_FAULT],
+  split: [/^[A-Za-z]+(?:,[A-Za-z]+)*$/, 'must be the split of a report, such as date,campaign'],
+  series: [/^[A-Za-z0-9_-]{22}$/, 'must be the 22 characters of value.series'],
+  rows: [/^[01]$/, 'must be 1 or 0'],
+};
+const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;
+const MOST_ACCOUNTS = 200;
+
+/** @throws GatewayError 400 `invalid_query`; 410 `cursor_too_old` for an offset of another form */
+export function readQuestion(query: string): ChangesQuestion {
+  const faults: FieldFault[] = [];
+  const given = readGiven(query, faults);
+  const one = (name: Name) => given.get(name)?.[0] ?? null;
+  for (const [name, [shape, message]] of Object.entries(SHAPES)) {
+    const value = one(name as Name);
+    if (value !== null && !shape.test(value)) faults.push({ param: name, message });
+  }
+  const [offset, live, endpoint] = [one('offset'), one('live'), one('endpoint')];
+  if (endpoint !== null && !isEndpointPath(endpoint))
+    faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });
+  if (offset !== null && (offset === '' || /[,\s&=?/]/.test(offset)))
+    faults.push({ param: 'offset', message: OFFSET_FAULT });
+  if (live !== null && offset === null)
+    faults.push({ param: 'offset', message: `is required with live: ${OFFSET_FAULT.slice(8)}` });
+  const advertisers = [...new Set(given.get('advertiserId')?.flatMap((value) => value.split(',')))];
+  if (
+    given.has('advertiserId') &&
+    !(advertisers.every((id) => ACCOUNT_ID.test(id)) && advertisers.length <= MOST_ACCOUNTS)
+  )
+    faults.push({
+      param: 'advertiserId',
+      message: `must be advertiser ids, at most ${MOST_ACCOUNTS}, repeated or with commas`,
+    });
+  if (faults.length > 0) throw invalidQuery(...faults);
+  return {
+    from: fromOf(offset ?? '-1'),
+    live: live as ChangesQuestion['live'],
+    cursor: one('cursor') === null ? null : Number(one('cursor')),
+    withRows: one('rows') === '1',
+    filter: {
+      endpoint,
+      advertisers: given.has('advertiserId') ? advertisers : null,
+      split: one('split'),
+      series: one('series'),
+    },
+  };
+}
+
+function readGiven(query: string, faults: FieldFault[]): ReadonlyMap<Name, readonly string[]> {
+  const given = new Map<Name, string[]>();
+  for (const { name, value } of parseQueryText(query)) {
+    const known = NAMES.find((one) => one === name);
+    if (known === undefined)
+      faults.push({ param: name, message: `is unknown; allowed are ${NAMES.join(', ')}` });
+    else if (given.has(known) && known !== 'advertiserId')
+      faults.push({ param: name, message: 'must not be repeated' });
+    else given.set(known, [...(given.get(known) ?? []), value]);
+  }
+  return given;
+}
+
+function fromOf(text: string): ChangesQuestion['from'] {
+  if (text === '-1' || text === 'now') return text;
+  const offset = readOffset(text);
+  if (offset === null) throw new GatewayError('cursor_too_old');
+  return offset;
+}
+
+/**
+ * A reader with the rights that its caller has now.
+ * @throws GatewayError 403 `advertiser_forbidden` for a filter that names an advertiser of others
+ */
+export function readerOf(caller: Caller, { filter, withRows }: ChangesQuestion): FollowedReader {
+  const { team } = caller;
+  if (filter.advertisers !== null)
+    checkAdvertiser(caller, {
+      namesAccount: true,
+      accounts: [{ param: 'advertiserId', values: filter.advertisers }],
+      lookalikes: () => [],
+      accountFields: ['advertiserId'],
+    });
+  const list = team.advertisers === '*' ? '*' : team.advertisers.join();
+  return {
+    caller,
+    team: team.id,
+    filter,
+    withRows,
+    maySee: (accounts) => team.advertisers === '*' || (accounts !== null && mayBeShown(caller, accounts)),
+    view: digest([JSON.stringify(filter), String(withRows), team.id, list]),
+  };
+}

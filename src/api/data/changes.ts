@@ -1,0 +1,295 @@
+/**
+ * The feed of changes: `GET /gateway/v1/changes`, the read part of Durable Streams 1.0 in JSON mode: catch-up, long poll, server-sent
+ * events. Rights are judged when a request begins, and again before each batch of messages.
+ */
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '../../errors.js';
+import { entityTag, isNotModified } from '../../reports/cache/reply.js';
+import type { Feed, FeedBatch } from '../../reports/feed/feed.js';
+import { type Offset, writeOffset } from '../../reports/feed/offset.js';
+import { digest } from '../../reports/query/platform-call.js';
+import type { Services } from '../../server/services.js';
+import { getChanges } from '../operations/past.js';
+import { unlessAway } from './ask.js';
+import {
+  type ChangesQuestion,
+  type FollowedReader,
+  openCaller,
+  readerOf,
+  readQuestion,
+} from './changes-question.js';
+import { createWaits, type Waits, type WaitsOptions, type Woken } from './changes-waits.js';
+import { serveTeam } from './serve.js';
+
+interface ChangesOptions
+  extends Pick<Services, 'identify' | 'clock'>,
+    Omit<WaitsOptions, 'monotonicMs' | 'tail'> {
+  readonly feed: Feed;
+  readonly limits: Services['limits']['teams'];
+  /** The kind of reports whose days are being voided, for people; null: none. */
+  readonly voiding: () => Promise<string | null>;
+}
+
+interface Follow extends ChangesOptions {
+  readonly waits: Waits;
+}
+
+/** A long poll, and a connection of events. */
+const [POLL_MS, EVENTS_MS] = [30_000, 60_000];
+const COMMENT_MS = 15_000;
+
+export function registerChanges(app: FastifyInstance, options: ChangesOptions): void {
+  const { feed, clock } = options;
+  const waits = createWaits({ ...options, tail: feed.tail, monotonicMs: clock.monotonicMs });
+  const f: Follow = { ...options, waits };
+  const callerOf = openCaller(options.identify);
+  serveTeam(app, getChanges, async (call, request, reply) => {
+    request.trace.subject = null;
+    const caller = callerOf(call);
+    const question = readQuestion(call.query);
+    const open = () => readerOf(callerOf(call), question);
+    const reader = readerOf(caller, question);
+    refuseFast(f, reader);
+    void reply.headers(SHARED);
+    if (request.method === 'HEAD') return await head(f, reply);
+    if (question.live === null) return await catchUp(f, { question, reader, reply, request });
+    if (options.stopping())
+      throw new GatewayError('not_ready', { detail: 'This process is stopping.', retryAfterS: 1 });
+    const follower = { question, reader, reply, request, open };
+    return question.live === 'sse' ? await sendEvents(f, follower) : await poll(f, follower);
+  });
+}
+
+const SHARED = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  vary: 'authorization, x-api-key',
+};
+
+interface Asked {
+  readonly question: ChangesQuestion;
+  readonly reader: FollowedReader;
+  readonly reply: FastifyReply;
+  readonly request: FastifyRequest;
+}
+
+/** With a look at its rights as they are now. */
+interface Follower extends Asked {
+  /** @throws GatewayError */
+  readonly open: () => FollowedReader;
+}
+
+/** Answers without messages are not charged: they are refused while none could be. @throws GatewayError `rate_limited` */
+function refuseFast({ limits }: Follow, { caller: { team } }: FollowedReader): void {
+  const { left, resetS } = limits.rate(team);
+  if (left > 0) return;
+  throw new GatewayError('rate_limited', {
+    detail: `The team has used up its ${team.limits.requestsPerMinute} requests per minute.`,
+    retryAfterS: resetS,
+  });
+}
+
+async function head({ feed }: Follow, reply: FastifyReply): Promise<FastifyReply> {
+  const { next, sinceMs } = await unlessAway(feed.newest());
+  return reply
+    .headers({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'stream-next-offset': writeOffset(next),
+      'changes-since': timeOf(sinceMs),
+    })
+    .send('');
+}
+
+/** Where a question begins; `now` is the end of the feed. @throws GatewayError; StoreUnavailable */
+async function beginOf(f: Follow, { from }: ChangesQuestion): Promise<'-1' | Offset> {
+  return from === 'now' ? (await f.feed.newest()).next : from;
+}
+
+async function catchUp(f: Follow, asked: Asked): Promise<FastifyReply> {
+  const { question, reader, reply, request } = asked;
+  if (question.from === 'now') {
+    const { next, sinceMs } = await unlessAway(f.feed.newest());
+    const batch = { body: '[]', count: 0, next, isUpToDate: true, sinceMs };
+    return await sendBatch(f, asked, batch, { 'cache-control': 'private, no-store' });
+  }
+  const batch = await unlessAway(f.feed.read(reader, question.from));
+  const from = question.from === '-1' ? '-1' : writeOffset(question.from);
+  const tag = digest([from, writeOffset(batch.next), `${batch.isUpToDate}`, reader.view]).slice(0, 22);
+  const kept = { etag: entityTag(tag, 'identity'), 'cache-control': 'private, max-age=0' };
+  if (!isNotModified(request.headers['if-none-match'], tag, 'identity'))
+    return await sendBatch(f, asked, batch, kept);
+  return reply
+    .code(304)
+    .headers({ ...kept, ...streamHeaders(batch) })
+    .send();
+}
+
+async function poll(f: Follow, follower: Follower): Promise<FastifyReply> {
+  const { question, reply, request } = follower;
+  const untilMs = f.clock.monotonicMs() + POLL_MS;
+  const headers = {
+    'cache-control': 'private, max-age=0',
+    'stream-cursor': cursorAfter(question.cursor, f.clock.now()),
+  };
+  const found = await waitForBatch(f, follower, await firstOf(f, follower), untilMs);
+  if (found === null) return reply;
+  const { batch, reader } = found;
+  if (batch.count > 0) return await sendBatch(f, { ...follower, reader }, batch, headers);
+  request.trace.rows = 0;
+  return reply
+    .code(204)
+    .headers({ ...headers, ...streamHeaders({ ...batch, isUpToDate: true }) })
+    .send();
+}
+
+/** What there is at once. @throws GatewayError */
+async function firstOf(f: Follow, { question, reader }: Asked): Promise<FeedBatch> {
+  const from = await unlessAway(beginOf(f, question));
+  const known = from === '-1' ? null : await unlessAway(f.feed.readTail(reader, from));
+  return known ?? (await unlessAway(f.feed.read(reader, from)));
+}
+
+/** @returns null: nobody waits any more. @throws GatewayError */
+async function waitForBatch(
+  f: Follow,
+  { reply: { raw }, ...follower }: Follower,
+  first: FeedBatch,
+  untilMs: number,
+) {
+  let [batch, reader] = [first, follower.reader];
+  if (batch.count > 0) return { batch, reader };
+  const leave = f.waits.enter(reader);
+  try {
+    for (let why: Woken = 'news'; why === 'news' && batch.count === 0; ) {
+      if (batch.isUpToDate)
+        why = await f.waits.wait({ ...waitOf(follower.open, reader, batch), untilMs, raw });
+      if (why === 'gone') return null;
+      reader = follower.open();
+      batch = await readOn(f, reader, batch);
+    }
+    return { batch, reader };
+  } finally {
+    leave();
+  }
+}
+
+function waitOf(open: Follower['open'], reader: FollowedReader, { next }: FeedBatch) {
+  return { reader, position: next.position, isSame: () => open().caller.team === reader.caller.team };
+}
+
+/** From the memory of this process if it reaches back so far. @throws GatewayError */
+async function readOn(f: Follow, reader: FollowedReader, { next }: FeedBatch): Promise<FeedBatch> {
+  return (await unlessAway(f.feed.readTail(reader, next))) ?? (await unlessAway(f.feed.read(reader, next)));
+}
+
+/** Charges the team for an answer with messages. @throws GatewayError `rate_limited` */
+async function charge(
+  f: Follow,
+  { caller }: FollowedReader,
+  request: FastifyRequest,
+  count: number,
+): Promise<void> {
+  await f.limits.count(caller.team);
+  request.trace.subject = CHANGES_PATH;
+  request.trace.rows += count;
+}
+
+const CHANGES_PATH = '/gateway/v1/changes';
+
+async function sendBatch(
+  f: Follow,
+  { reader, reply, request }: Asked,
+  batch: FeedBatch,
+  headers: Readonly<Record<string, string>>,
+): Promise<FastifyReply> {
+  if (batch.count > 0) await charge(f, reader, request, batch.count);
+  const voiding = await f.voiding();
+  return reply
+    .headers({ ...headers, ...streamHeaders(batch), ...(voiding !== null && { 'changes-voiding': voiding }) })
+    .type('application/json')
+    .send(batch.body);
+}
+
+function streamHeaders({ next, isUpToDate, sinceMs }: Omit<FeedBatch, 'body' | 'count'>) {
+  return {
+    'stream-next-offset': writeOffset(next),
+    ...(isUpToDate && { 'stream-up-to-date': 'true' }),
+    'changes-since': timeOf(sinceMs),
+  };
+}
+
+const timeOf = (ms: number) => new Date(ms).toISOString();
+
+const CURSOR_MS = 20_000;
+/** Of Durable Streams: 9 October 2024. */
+const CURSOR_EPOCH_MS = Date.UTC(2024, 9, 9);
+
+/** The number of the interval, greater than the one sent: a cache must not answer the next request with this answer. */
+function cursorAfter(sent: number | null, nowMs: number): string {
+  const now = Math.max(0, Math.floor((nowMs - CURSOR_EPOCH_MS) / CURSOR_MS));
+  return String(sent === null || sent < now ? now : sent + 1);
+}
+
+async function sendEvents(f: Follow, follower: Follower): Promise<FastifyReply> {
+  const { reader, reply } = follower;
+  // Before the headers: its errors are answers.
+  const first = await firstOf(f, follower);
+  if (first.count > 0) await charge(f, reader, follower.request, first.count);
+  const leave = f.waits.enter(reader);
+  reply.raw.once('close', leave);
+  const voiding = await f.voiding();
+  const headers = {
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    'stream-next-offset': writeOffset(first.next),
+    'changes-since': timeOf(first.sinceMs),
+    ...(voiding !== null && { 'changes-voiding': voiding }),
+  };
+  const stream = Readable.from(events(f, follower, first), { objectMode: false, highWaterMark: 1 });
+  return reply.headers(headers).type('text/event-stream').send(stream);
+}
+
+/** Made as the reader takes them: a slow one costs nothing. An error ends them; the next request of the reader gets it as an answer. */
+async function* events(f: Follow, follower: Follower, first: FeedBatch): AsyncGenerator<string> {
+  const { monotonicMs, now } = f.clock;
+  const { question, reply, request, open } = follower;
+  const endMs = monotonicMs() + EVENTS_MS;
+  let [batch, isCharged, cursor] = [first, first.count > 0, cursorAfter(question.cursor, now())];
+  yield eventsOf(batch, cursor);
+  while (monotonicMs() < endMs && !f.stopping()) {
+    const before = batch.next;
+    let reader: FollowedReader;
+    try {
+      reader = open();
+      if (batch.isUpToDate) {
+        const untilMs = Math.min(endMs, monotonicMs() + COMMENT_MS);
+        const why = await f.waits.wait({ ...waitOf(open, reader, batch), untilMs, raw: reply.raw });
+        if (why === 'gone' || why === 'ended') return;
+        reader = open();
+      }
+      batch = await readOn(f, reader, batch);
+      if (batch.count > 0 && !isCharged) await charge(f, reader, request, batch.count);
+    } catch (error) {
+      if (error instanceof GatewayError) return;
+      throw error;
+    }
+    isCharged ||= batch.count > 0;
+    if (batch.count === 0 && writeOffset(batch.next) === writeOffset(before)) yield ':\n\n';
+    else {
+      cursor = cursorAfter(Number(cursor), now());
+      yield eventsOf(batch, cursor);
+    }
+  }
+}
+
+function eventsOf({ body, count, next, isUpToDate }: FeedBatch, cursor: string): string {
+  const control = {
+    streamNextOffset: writeOffset(next),
+    streamCursor: cursor,
+    ...(isUpToDate && { upToDate: true }),
+  };
+  const data = count === 0 ? '' : `event: data\ndata: ${body}\n\n`;
+  return `${data}event: control\ndata: ${JSON.stringify(control)}\n\n`;
+}
