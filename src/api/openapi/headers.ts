@@ -44,6 +44,8 @@ export const RESPONSE_HEADERS = {
   'stream-cursor': text('For the next live request, as cursor.'),
   'changes-since': text('Time of the oldest change that is kept.'),
   'changes-voiding': text('Reports whose days are being voided just now.'),
+  'x-content-type-options': Type.Literal('nosniff'),
+  'cross-origin-resource-policy': Type.Literal('same-origin'),
   'x-accel-buffering': text('Tells proxies not to buffer the answer.'),
   'content-encoding': text('Compression of the body; absent: none.'),
   'content-disposition': text('File name of the body.'),

@@ -316,6 +316,9 @@ const STREAM_HEADERS = [
   'changes-since',
   'changes-voiding',
   'cache-control',
+  'vary',
+  'x-content-type-options',
+  'cross-origin-resource-policy',
 ] as const;
 
 export const getChanges = history('getChanges', 'key', 'GET /gateway/v1/changes', {
