@@ -10,13 +10,16 @@ interface Answered {
   readonly status: number;
   readonly text: string;
   readonly code: string | null;
+  readonly headers: Readonly<Record<string, unknown>>;
 }
 
 const PINS = '/gateway/v1/pins';
-const BROKEN_OFF: Answered = { status: 0, text: '', code: null };
+/** Judged by who asks. */
+const MAY_BE_GONE: ReadonlySet<string> = new Set(['not_found', 'cursor_too_old']);
+const BROKEN_OFF: Answered = { status: 0, text: '', code: null, headers: {} };
 
 /** @returns null where there is nobody to ask, or no answer, because the gateway was killed */
-async function ask(
+export async function ask(
   world: WorldOfSeed,
   what: string,
   team: string,
@@ -37,7 +40,7 @@ async function ask(
       }).catch(() => null);
       if (given === null) return BROKEN_OFF;
       const { statusCode: status, payload: text } = given;
-      return { status, text, code: status < 400 ? null : JSON.parse(text).code };
+      return { status, text, headers: given.headers, code: status < 400 ? null : JSON.parse(text).code };
     })
     .catch((error: unknown) => {
       if (error instanceof Killed) return null;
@@ -49,7 +52,7 @@ async function ask(
   oracle.counts.set(outcome, (oracle.counts.get(outcome) ?? 0) + 1);
   scheduler.note(`${outcome} by ${owner}`);
   const isKnown = REFUSALS.has(code ?? '') || (mayForget(world) && FORGOTTEN.has(code ?? ''));
-  if (code !== null && code !== 'not_found' && !isKnown) throw new Error(`${outcome}: ${text}`);
+  if (code !== null && !MAY_BE_GONE.has(code) && !isKnown) throw new Error(`${outcome}: ${text}`);
   if (scheduler.nowMs - startMs > LONGEST_MS)
     throw new Error(`${outcome} after ${scheduler.nowMs - startMs} ms`);
   return answered;

@@ -10,6 +10,7 @@ import { atRest } from './at-rest.js';
 import { chanceOf } from './chance-of-seed.js';
 import { ends, newTeams } from './ends.js';
 import { type Faults, planFaults } from './faults.js';
+import { createFollower, follow, followedAll } from './follower.js';
 import { createOracle } from './oracle.js';
 import { lookBack } from './past.js';
 import { pinner, streamReader } from './readers.js';
@@ -122,12 +123,14 @@ async function play(
   await newTeams(world, world.replicas.get(NAMES[0]) as Replica);
   lose(faults, server, scheduler);
   const endWatch = watchSlots(world);
+  const follower = createFollower();
   await Promise.all([
     ...Array.from({ length: shape.callers }, () => caller(world, untilMs)),
     operator(world, untilMs),
     ...(shape.writes ? ['a', 'b'].map((of) => writer(world, untilMs, of)) : []),
     ...(shape.writes ? ['c', 'd'].map((of) => streamReader(world, untilMs, of)) : []),
     ...(shape.writes ? [pinner(world, untilMs)] : []),
+    ...(byFastify ? [follow(world, untilMs, follower)] : []),
     restating(world, untilMs),
     ends({ world, server, start }),
     night(world),
@@ -135,6 +138,7 @@ async function play(
   await lapse(world, QUIET_MS);
   await atRest(world, server);
   if (shape.writes) await judgeDay(world);
+  if (byFastify) await followedAll(world, server, follower);
   endWatch();
   await lookBack(world);
   await endAll(world);
