@@ -16,7 +16,7 @@ import {
   positionOf,
   type Told,
 } from '../changes-port.js';
-import type { Bus } from '../port.js';
+import { type Bus, StoreUnavailable } from '../port.js';
 import { orDamaged, type RangeOptions, type Reader, type StoredRecord } from './environment.js';
 import { numberKey, wholeTable } from './records.js';
 import { type Draft, removeRange, type Table } from './table.js';
@@ -25,6 +25,8 @@ const [ENTRIES, META] = ['t', Buffer.from('T')] as const;
 const [INCARNATION_BYTES, META_BYTES, COUNT_BYTES, FRONT_BYTES] = [8, 40, 4, 12];
 /** Entries that one transaction removes; so many changes may be kept beyond the limit. */
 const TRIMMED_AT_ONCE = 1000;
+/** A feed that was begun anew is whole, unless the disk is at fault. */
+const READ_TRIES = 3;
 /** In numbers of entries, of one in the lower part of a position. */
 const LOW = 1_000_000_000;
 
@@ -51,7 +53,7 @@ export function changesOver(table: Table, publish: Bus['publish'], now: () => nu
     });
 
   async function pageOf(range: (meta: Meta) => RangeOptions): Promise<FeedPage> {
-    for (;;) {
+    for (let tries = 0; tries < READ_TRIES; tries += 1) {
       const { meta, entries, oldestMs, isDamaged } = table.read((view) => {
         const found = metaIn(view);
         let damaged = false;
@@ -66,6 +68,7 @@ export function changesOver(table: Table, publish: Bus['publish'], now: () => nu
       if (meta !== null && !isDamaged) return { ...described(meta), entries, oldestMs };
       await beginAnew(meta);
     }
+    throw new StoreUnavailable('the feed of changes was damaged whenever it was read');
   }
 
   return {

@@ -1,6 +1,7 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { FEED_START } from '../../../src/store/changes-port.js';
 import { restoreState } from '../../../src/store/embedded/backup.js';
 import type { Store } from '../../../src/store/port.js';
 import { runCli } from '../../cli/run-cli.js';
@@ -20,12 +21,14 @@ describe('a copy of the store', () => {
         const running = await openIn(data);
         await running.registry.commit(change({ a: 'before' }, undefined, ['line']));
         await running.documents.create('document', 'text', 3_600_000);
-        await running.days.write([monthWrite(0, 'before')]);
+        await running.days.write([monthWrite(0, 'before', { told: { text: 'told before', count: 1 } })]);
+        const feed = await running.changes.read(FEED_START, 9);
         const before = await running.registry.load();
         await running.backup?.(copy, true, async () => {});
         await running.registry.commit(change({ a: 'after' }));
         const { stamp = 0 } = (await running.days.whole(PLACE)) ?? {};
-        expect(await running.days.write([monthWrite(stamp, 'after')])).toEqual([null]);
+        const told = { text: 'told after', count: 1 };
+        expect(await running.days.write([monthWrite(stamp, 'after', { told })])).toEqual([null]);
         expect(await readdir(copy)).toEqual(['data.mdb', 'history']);
         expect(await readdir(join(copy, 'history'))).toEqual(['data.mdb']);
         for (const file of ['data.mdb', 'history/data.mdb'])
@@ -45,6 +48,8 @@ describe('a copy of the store', () => {
         expect(await again.registry.load()).toEqual(before);
         expect(await again.documents.get('document')).toBe('text');
         expect(await indexOf(again)).toBe('before');
+        expect(feed.entries.map(({ text }) => text)).toEqual(['told before']);
+        expect(await again.changes.read(FEED_START, 9)).toEqual(feed);
         await again.close();
         // One without a history leaves what is there.
         expect(await runCli(['store', 'restore', alone], env)).toMatchObject({ code: 0 });

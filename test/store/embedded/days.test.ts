@@ -2,45 +2,12 @@
 import { expect, it } from 'vitest';
 import { daysOver } from '../../../src/store/embedded/days.js';
 import { createMemoryLeases } from '../../../src/store/embedded/embedded-store.js';
-import { RecordDamaged, type View } from '../../../src/store/embedded/environment.js';
-import type { Table } from '../../../src/store/embedded/table.js';
 import { MemoryTable } from '../../support/memory/memory-table.js';
 import { createStandingClock } from '../../support/test-clock.js';
 import { monthWrite } from '../conformance-days.js';
+import { damagedTable } from './damaged-table.js';
 
 const PLACE = { series: 's', month: '2026-03' };
-
-/** A table in which records are damaged whose key ends so. */
-function damagedTable(isDamaged: (key: string) => boolean, table = new MemoryTable()): Table {
-  const damageOf = (key: Buffer) => new RecordDamaged('folder', key, true);
-  const damagedView = (view: View): View => ({
-    ...view,
-    get(key) {
-      if (isDamaged(key.toString('latin1'))) throw damageOf(key);
-      return view.get(key);
-    },
-    range(options, onDamaged) {
-      const [whole, damaged] = [true, false].map((wanted) =>
-        view.range(options).filter(({ key }) => isDamaged(key.toString('latin1')) !== wanted),
-      );
-      for (const { key } of damaged ?? []) {
-        if (onDamaged === undefined) throw damageOf(key);
-        onDamaged(damageOf(key));
-      }
-      return whole ?? [];
-    },
-  });
-  return {
-    read: (use) => table.read((view) => use(damagedView(view))),
-    change: (apply) =>
-      table.change((draft) => {
-        const { get } = damagedView(draft as never);
-        const range: typeof draft.range = (bounds, limit, onDamaged) =>
-          damagedView({ ...draft, range: (one) => draft.range(one, limit) }).range(bounds, onDamaged);
-        return apply({ ...draft, get, range });
-      }),
-  };
-}
 
 it.each([
   { what: 'an index', ending: '2026-03i', left: { index: undefined, earlier: 'earlier', parts: ['a', 'b'] } },
