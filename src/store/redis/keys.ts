@@ -8,6 +8,18 @@ const CACHE_LAYOUT = 5;
 /** Earlier ones: digits for a pattern. */
 const EARLIER_CACHE = '34';
 
+/** What the key of an outbox has more than that of its month. */
+const OUTBOX = ':told';
+const MONTH_CHARS = 7;
+
+/** A month as a member of sorted sets. */
+export const memberOf = ({ series, month }: MonthPlace) => `${month}|${series}`;
+
+export const placeOfMember = (member: string): MonthPlace => ({
+  month: member.slice(0, MONTH_CHARS),
+  series: member.slice(MONTH_CHARS + 1),
+});
+
 export type Keys = ReturnType<typeof createKeys>;
 
 /** Of the days of reports. */
@@ -44,14 +56,23 @@ export function createKeys(prefix: string) {
       month: (series: string, month: string) => `${base}:days:{${series}}:${month}`,
       /** Pattern of the keys of all months. */
       anyMonth: `${base}:days:{*}:????-??`,
+      /** @param key of a month, or of its outbox */
       placeOf(key: string): MonthPlace {
         const [from, to] = [`${base}:days:{`.length, key.lastIndexOf('}:')];
-        return { series: key.slice(from, to), month: key.slice(to + 2) };
+        return { series: key.slice(from, to), month: key.slice(to + 2, to + 2 + MONTH_CHARS) };
       },
       locks: (series: string) => `${base}:days:{${series}}:locks`,
     },
-    /** The feed of changes, in one slot. */
-    changes: { stream: `${base}:{changes}:stream`, meta: `${base}:{changes}:meta` },
+    /** The feed of changes, in one slot. In a cluster also notes, published numbers, and an outbox in the slot of each month. */
+    changes: {
+      stream: `${base}:{changes}:stream`,
+      meta: `${base}:{changes}:meta`,
+      notes: `${base}:{changes}:notes`,
+      published: `${base}:{changes}:published`,
+      outbox: ({ series, month }: MonthPlace) => `${base}:days:{${series}}:${month}${OUTBOX}`,
+      /** Pattern of the keys of all outboxes. */
+      anyOutbox: `${base}:days:{*}:????-??${OUTBOX}`,
+    },
     /** In one slot, with the index of their ends. */
     quotas: { ends: `${base}:{quotas}:ends`, bucket: (key: string) => `${base}:{quotas}:bucket:${key}` },
     /** In one slot, so that one script may change many. */

@@ -80,6 +80,10 @@ export class Link {
     }
   }
 
+  get isCluster(): boolean {
+    return this.client instanceof Cluster;
+  }
+
   /** Each server, of a cluster those with keys. @throws StoreUnavailable */
   servers(): readonly Redis[] {
     this.#requireHealth();

@@ -26,7 +26,7 @@ import {
   writeDays,
 } from './days-scripts.js';
 import { unavailable } from './failure.js';
-import type { DaysKeys } from './keys.js';
+import { type DaysKeys, memberOf, placeOfMember } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory, USED_PART } from './memory.js';
 import type { Teller } from './redis-changes.js';
@@ -86,7 +86,7 @@ export function createRedisDays(
         if (fresh.length > 0) await link.call('zadd', (client) => client.zadd(keys.months, ...fresh));
       };
       // First: nobody would find a month that is not in the list.
-      await list();
+      await Promise.all([list(), teller.begin(writes.filter(({ told }) => told !== undefined))]);
       const written = writes.map(writeMonth);
       await Promise.allSettled(written);
       // Again: a removal of the former month may have taken it off the list meanwhile. The daily search finds what this misses.
@@ -332,17 +332,18 @@ function createList(
       const found = await link.call('zrange', (client) =>
         client.zrange(keys.uses, 0, `${limit - 1}`, 'WITHSCORES'),
       );
-      return pairsOf(found).map(([member, day]) => ({ ...placeOf(member), usedOn: Number(day) }));
+      return pairsOf(found).map(([member, day]) => ({ ...placeOfMember(member), usedOn: Number(day) }));
     },
     async months(after, limit) {
       const from = after === null ? '-' : `(${memberOf(after)}`;
       const found = await link.call('zrangebylex', (client) =>
         client.zrangebylex(keys.months, from, '+', 'LIMIT', 0, limit),
       );
-      return found.map(placeOf);
+      return found.map(placeOfMember);
     },
     async remove(place, stamp, told) {
       const [hash, member] = [keys.month(place.series, place.month), memberOf(place)];
+      if (told !== undefined) await teller.begin([place]);
       const all = [hash, ...teller.keys(place, told)];
       if ((await removeDays(link, all, [stampArg(stamp), ...teller.args(told)])) === 0) return false;
       if (told !== undefined) await teller.end([place]);
@@ -371,12 +372,6 @@ async function relist(link: Link, keys: DaysKeys, isStopped: () => boolean): Pro
 }
 
 const [EARLIER, PART] = ['e:', 'p:'];
-const MONTH_CHARS = 7;
 
 const dayIn = (field: string) => Number(field.slice(EARLIER.length));
 const earlierField = (day: number) => EARLIER + String(day).padStart(2, '0');
-const memberOf = ({ series, month }: MonthPlace) => `${month}|${series}`;
-const placeOf = (member: string): MonthPlace => ({
-  month: member.slice(0, MONTH_CHARS),
-  series: member.slice(MONTH_CHARS + 1),
-});
