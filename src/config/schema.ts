@@ -168,6 +168,16 @@ const history = group(
   'History.',
 );
 
+const changes = group(
+  {
+    maxEntries: count(
+      [200_000, 1000, 5_000_000],
+      'Changes of days kept for readers of GET /gateway/v1/changes, about 50 bytes each; older ones are removed.',
+    ),
+  },
+  'The feed of changes.',
+);
+
 const finality = group(
   {
     mode: choice(
@@ -291,6 +301,7 @@ export const ConfigSchema = Type.Object(
     redis,
     store,
     history,
+    changes,
     finality,
     mcp,
     tracing,

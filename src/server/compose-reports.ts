@@ -71,6 +71,7 @@ export function composeReports(options: ReportingOptions) {
     led: {
       'sweep of the history': g.history.sweep,
       'sweep of pins': hourly(() => sweepPins(g, pins, lives), false),
+      'feed of changes': tendFeed(options),
       'rewriting of old pins': hourly(pins.adopt, true),
       'removal of old history and cache entries': removingOldLayout(options),
     },
@@ -87,6 +88,18 @@ export function composeReports(options: ReportingOptions) {
       for (const part of [prover, g.watch.weekly, g.locks, g.replacements]) part.stop();
       await close();
     },
+  };
+}
+
+/** Publishes what writers that died have left, and keeps the limit of the feed. */
+function tendFeed({ store: { changes }, config }: ReportingOptions): Job {
+  const published = (everything: boolean) => (isStopped: () => boolean) =>
+    changes.publish(everything, isStopped);
+  const [all, some] = [hourly(published(true), true), published(false)];
+  return async (isStopped) => {
+    await all(isStopped).catch(whenAway(() => {}));
+    await some(isStopped).catch(whenAway(() => {}));
+    await changes.trim(config.changes.maxEntries).catch(whenAway(() => {}));
   };
 }
 

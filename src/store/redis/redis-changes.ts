@@ -9,7 +9,14 @@ import type { MonthPlace } from '../days-port.js';
 import { type Bus, whenAway } from '../port.js';
 import { appendChange, readChanges, trimChanges } from './changes-scripts.js';
 import type { Keys } from './keys.js';
-import { type Announcing, type Calls, createOutboxes, NOTHING, newIncarnation, positionIn } from './redis-outboxes.js';
+import {
+  type Announcing,
+  type Calls,
+  createOutboxes,
+  NOTHING,
+  newIncarnation,
+  positionIn,
+} from './redis-outboxes.js';
 
 /** Entries that one script removes; so many changes may be kept beyond the limit. */
 const TRIMMED_AT_ONCE = 1000;
