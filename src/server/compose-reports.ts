@@ -8,6 +8,7 @@ import { createAnswerMemory } from '../reports/cache/finished.js';
 import type { PurgeScope } from '../reports/cache/purges.js';
 import { createReply } from '../reports/cache/reply.js';
 import { createFeed } from '../reports/feed/feed.js';
+import { createTellKinds } from '../reports/feed/tell-kinds.js';
 import type { Gateway } from '../reports/gateway.js';
 import { type createPins, isGone, type TeamLives } from '../reports/history/pins.js';
 import type { Report } from '../reports/query/canonicalize.js';
@@ -72,6 +73,7 @@ export function composeReports(options: ReportingOptions) {
       'sweep of the history': g.history.sweep,
       'sweep of pins': hourly(() => sweepPins(g, pins, lives), false),
       'feed of changes': tendFeed(options),
+      'telling of months anew': createTellKinds({ ...g, documents: options.store.documents }),
       'rewriting of old pins': hourly(pins.adopt, true),
       'removal of old history and cache entries': removingOldLayout(options),
     },

@@ -80,26 +80,20 @@ function differences(state: ReadonlyMap<string, string>, wanted: ReadonlyMap<str
 }
 
 /** The newest revision of each day that history shows, by key of the feed. */
-async function newestIn(
-  { replicas }: WorldOfSeed,
-  server: MemoryServer,
-): Promise<ReadonlyMap<string, string>> {
-  const [replica] = [...replicas.values()];
-  const kinds = new Map(replica?.services.reporting.reports.learner.list());
+async function newestIn({ replicas }: WorldOfSeed, server: MemoryServer): Promise<ReadonlyMap<string, string>> {
+  const learner = [...replicas.values()][0]?.services.reporting.reports.learner;
   const { days } = server.handle();
   const newest = new Map<string, string>();
   for await (const place of monthsOf(days)) {
     const stored = await days.whole(place);
     const month = stored?.index ? decodeMonth(stored.index) : null;
-    const kind = month?.report == null ? undefined : kinds.get(month.report.kind);
-    if (stored === null || month === null || kind?.state !== 'proven') continue;
+    if (stored === null || month === null || month.report === null) continue;
+    const told = learner?.provenGeneration(month.report.kind, month.report.endpoint) ?? null;
     const before = new Map(
-      [...stored.earlier].flatMap(([day, bytes]) =>
-        bytes === null ? [] : [[day, decodeEarlier(bytes) ?? []]],
-      ),
+      [...stored.earlier].map(([day, bytes]) => [day, bytes === null ? [] : (decodeEarlier(bytes) ?? [])]),
     );
     for (const [at, date] of daysOfMonth(place.month).entries()) {
-      const revision = newestTold({ ...month, before, told: kind.generation }, at + 1);
+      const revision = newestTold({ ...month, before, told }, at + 1);
       if (revision != null) newest.set(`${place.series.slice(0, 22)} ${date}`, revision.id);
     }
   }

@@ -61,7 +61,7 @@ export function createDays({ store, encode, now, onClock, onDamaged, logger }: D
     async mark(series: string, dates: readonly string[], mark: Mark): Promise<ReadonlySet<string>> {
       const marked = new Set<string>();
       await change(series, dates, (month, date) =>
-        withMark(month, date, (revisions) => {
+        withMarkedDay(month, dayOf(date), (revisions) => {
           const after = mark(revisions, date);
           if (after !== revisions) marked.add(date);
           return after;
@@ -134,8 +134,15 @@ function changeOf(place: MonthPlace, dates: readonly string[], step: Step): Mont
   };
 }
 
-function withMark(month: OpenMonth, date: string, mark: (revisions: Revisions) => Revisions): OpenMonth {
-  const day = dayOf(date);
+/**
+ * A day with marked revisions. @param mark returns the same list if nothing is to be marked
+ * @returns the same month then
+ */
+export function withMarkedDay(
+  month: OpenMonth,
+  day: number,
+  mark: (revisions: Revisions) => Revisions,
+): OpenMonth {
   const known = month.days.get(day);
   const revisions = revisionsOf(month, day);
   const after = mark(revisions);

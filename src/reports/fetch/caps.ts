@@ -84,6 +84,8 @@ export function createCaps(known: KnownCaps, { now }: Pick<Base, 'now'>) {
 
   return {
     stampOf: known.stampOf,
+    ofKind: known.ofKind,
+    stampOfAll: known.stampOfAll,
     /**
      * Whether the count may be a cap: it is a known one, that of another range, or a round one. Below a configured cap counts
      * say nothing.
@@ -159,11 +161,14 @@ function createCapRecords(registry: Registry, { now, logger }: Pick<Base, 'now' 
     read: CapList.read,
   });
   const stored = (kind: string) => book.get(kind) ?? [];
+  const list = (): readonly (readonly [kind: string, readonly KnownCap[]])[] => [...book.list(), ...own];
   const isKept = ({ at }: KnownCap) => now() - at < KEPT_MS;
   return {
+    stampOfAll: (): string =>
+      JSON.stringify(list().map(([kind, caps]) => [kind, ...caps.map(({ count }) => count)])),
     ofKind: (kind: string): readonly KnownCap[] => [...stored(kind), ...(own.get(kind) ?? [])].filter(isKept),
     ofEndpoint: (endpoint: string): readonly KnownCap[] =>
-      [...book.list(), ...own]
+      list()
         .flatMap(([, caps]) => caps)
         .filter((cap) => cap.endpoint === endpoint && isKept(cap)),
     /** Never rejects. */
@@ -186,6 +191,12 @@ function createCapRecords(registry: Registry, { now, logger }: Pick<Base, 'now' 
   };
 }
 
+/** What is common to reports of a kind. */
+interface ReportKind extends Pick<Report, 'endpoint' | 'split'> {
+  /** Id. */
+  readonly kind: string;
+}
+
 export type KnownCaps = ReturnType<typeof createKnownCaps>;
 
 /** Configured and proven row caps. */
@@ -205,13 +216,14 @@ export function createKnownCaps(
   /** Endpoints for which the log says that their setting was exceeded. */
   const logged = new Set<string>();
 
-  const configured = ({ endpoint }: Report): number | null => endpoints.get(endpoint)?.rowCap ?? null;
+  const configured = ({ endpoint }: Pick<Report, 'endpoint'>): number | null =>
+    endpoints.get(endpoint)?.rowCap ?? null;
 
-  function look(report: Report) {
+  function look({ kind, endpoint, split }: ReportKind) {
     // A report that is not by date cannot prove a cap: the endpoint's others do.
-    const isByDate = report.split.includes('date');
-    const proven = isByDate ? records.ofKind(kindOf(report)) : records.ofEndpoint(report.endpoint);
-    const all = new Set([configured(report) ?? [], proven.map(({ count }) => count)].flat());
+    const isByDate = split.includes('date');
+    const proven = isByDate ? records.ofKind(kind) : records.ofEndpoint(endpoint);
+    const all = new Set([configured({ endpoint }) ?? [], proven.map(({ count }) => count)].flat());
     const counts = [...all].sort((a, b) => a - b);
     return { counts, stamp: counts.join(), untilMs: Math.min(...proven.map(({ at }) => at + KEPT_MS)) };
   }
@@ -219,7 +231,8 @@ export function createKnownCaps(
   function knownOf(report: Report) {
     const known = ofReports.get(report);
     if (known !== undefined && now() < known.untilMs) return known;
-    const made = look(report);
+    const { endpoint, split } = report;
+    const made = look({ kind: kindOf(report), endpoint, split });
     ofReports.set(report, made);
     return made;
   }
@@ -245,6 +258,10 @@ export function createKnownCaps(
     of: (report: Report): readonly number[] => knownOf(report).counts,
     /** Changes with them, which invalidates finished answers. */
     stampOf: (report: Report): string => knownOf(report).stamp,
+    /** As {@link of}, of reports of a kind. */
+    ofKind: (kind: ReportKind): readonly number[] => look(kind).counts,
+    /** Changes whenever caps are proven or forgotten. */
+    stampOfAll: records.stampOfAll,
     configured,
     /** Never fails: without the registry the cap is kept in this process. */
     async learn(what: ReportSeries, rowCount: number): Promise<void> {

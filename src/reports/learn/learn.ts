@@ -89,6 +89,9 @@ export function createKinds(registry: Registry) {
     generationOf: (id: string): string => stampsOf(id).generation,
     /** Changes whenever answers are built differently: generation, and whether it is proven. */
     stampOf: (id: string): string => stampsOf(id).stamp,
+    /** Changes whenever that of any kind does. */
+    stampOfAll: (): string =>
+      JSON.stringify([base(), ...book.list().map(([id]) => [id, stampsOf(id).stamp])]),
     /** @returns the kind before and after; `step` may be called more than once */
     async change(id: string, step: (value: Divisibility) => Divisibility) {
       let before = startLearning(base());
@@ -158,8 +161,15 @@ export function createLearner(given: LearnerOptions) {
   const options = { ...given, toldNow: new Map<string, number>() };
   return {
     status: (report: Report): DivisibilityStatus => statusOf(options, report),
+    /** Of a kind by its id and the endpoint of its reports: null unless it is proven. */
+    provenGeneration(id: string, endpoint: string): string | null {
+      const { state, generation } = statusOfKind(options, id, endpoint);
+      return state === 'proven' ? generation : null;
+    },
+    /** Changes whenever a kind is proven, or its generation changes. */
+    stampOfAll: (): string => options.kinds.stampOfAll(),
     /** A changed stamp voids finished answers. */
-    stampOf: (report: Report): string => markOf(options, report, 'stampOf'),
+    stampOf: (report: Report): string => markOf(options, idOf(options, report), report.endpoint, 'stampOf'),
     /** Compares fetched days with the known ones. */
     compare: (news: Comparison, fetch: FetchRange): Promise<ComparisonResult> =>
       compare(options, news, fetch),
@@ -194,8 +204,10 @@ export function createLearner(given: LearnerOptions) {
 }
 
 function statusOf(options: LearnerState, report: Report): DivisibilityStatus {
-  const id = idOf(options, report);
-  const { endpoint } = report;
+  return statusOfKind(options, idOf(options, report), report.endpoint);
+}
+
+function statusOfKind(options: LearnerState, id: string, endpoint: string): DivisibilityStatus {
   const divisible = options.policy.endpoints.get(endpoint)?.divisible;
   const record = options.kinds.get(id);
   const isAuto = divisible === 'auto';
@@ -203,7 +215,7 @@ function statusOf(options: LearnerState, report: Report): DivisibilityStatus {
     id,
     state: isAuto ? stateOf(record, options.now()) : divisible === 'always' ? 'proven' : 'refuted',
     pinned: !isAuto,
-    generation: markOf(options, report, 'generationOf'),
+    generation: markOf(options, id, endpoint, 'generationOf'),
     wholeUntil: wholeUntil(record, options.now()) ?? options.toldNow.get(id) ?? null,
   };
 }
@@ -212,9 +224,14 @@ function stateOf(record: Divisibility | null, nowMs: number): DivisibilityState 
   return record === null ? 'unknown' : currentState(record, nowMs);
 }
 
-function markOf(options: LearnerOptions, report: Report, mark: 'generationOf' | 'stampOf'): string {
-  const divisible = options.policy.endpoints.get(report.endpoint)?.divisible;
-  if (divisible === 'auto') return options.kinds[mark](idOf(options, report));
+function markOf(
+  options: LearnerOptions,
+  id: string,
+  endpoint: string,
+  mark: 'generationOf' | 'stampOf',
+): string {
+  const divisible = options.policy.endpoints.get(endpoint)?.divisible;
+  if (divisible === 'auto') return options.kinds[mark](id);
   return divisible === 'always' ? 'pinned' : 'never';
 }
 
