@@ -161,12 +161,12 @@ function registerAskRoutes(app: FastifyInstance, services: Services): void {
 }
 
 function registerFeed(app: FastifyInstance, { services, stopping }: PlaneOptions): void {
-  const { identify, clock, limits, registry, reporting } = services;
+  const { identify, clock, nameOf, limits, registry, reporting } = services;
   registerChanges(app, {
+    nameOf,
     feed: reporting.feed,
     limits: limits.teams,
     version: () => registry.version,
-    voiding: async () => null,
     identify,
     clock,
     stopping,

@@ -40,9 +40,9 @@ export function composeReports(options: ReportingOptions) {
   const compareClocks = () => g.days.compareClocks().catch(whenAway(() => {}));
   background(compareClocks());
   const reports = createReports(g, { pins, lives, prover });
-  const { changes, bus } = options.store;
+  const { changes, bus, documents } = options.store;
   const { isErased } = options.erasures;
-  const feed = createFeed({ changes, bus, days: g.days, isErased, logger: options.logger });
+  const feed = createFeed({ changes, bus, documents, days: g.days, isErased, logger: options.logger });
   return {
     /** For calls about reports and learned facts. */
     reports,

@@ -19,13 +19,14 @@ import { countRowsOf, guessReports } from '../reports/fetch/reference-reports.js
 import { createErasures } from '../reports/history/erasures.js';
 import { reportPolicy } from '../reports/report-policy.js';
 import { saysError } from '../reports/rows/flaws.js';
-import { startJobs } from '../store/jobs.js';
+import { type Job, startJobs } from '../store/jobs.js';
 import type { Store } from '../store/port.js';
 import { migrateRegistry, openPresentRegistry } from '../store/registry/schema.js';
 import { createAuth } from '../teams/auth/auth.js';
 import { ensurePepper } from '../teams/auth/pepper.js';
 import { opensWhatIsStored, successionRules } from '../teams/auth/succession-rules.js';
 import { nameInLife } from '../teams/auth/team.js';
+import { createTellGrants } from '../teams/auth/tell-grants.js';
 import { createBudgetOutlook } from '../teams/limits/budget-outlook.js';
 import { createLimits } from '../teams/limits/limits.js';
 import { createSeries } from '../teams/series/create-series.js';
@@ -77,7 +78,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const { everywhere, led } = await start(() => parts.isIdle() && parts.budget.running === 0);
   const jobs = startJobs({
     everywhere: { ...everywhere, ...reporting.everywhere },
-    led: { ...led, ...reporting.led },
+    led: { ...led, ...reporting.led, 'changes of teams’ lists': tellGrants(parts) },
     ...{ leases: parts.store.registryLeases, logger },
   });
   registry.onLoss((outcome) => metrics.count('registry_losses', { outcome }));
@@ -110,6 +111,13 @@ export async function createServices(options: ServicesOptions): Promise<Services
     },
   };
 }
+
+const tellGrants = ({
+  directory,
+  store: { changes, documents },
+  clock,
+}: Pick<Parts, 'directory' | 'store' | 'clock'>): Job =>
+  createTellGrants({ directory, changes, documents, now: clock.now });
 
 type Parts = Awaited<ReturnType<typeof createParts>>;
 

@@ -80,7 +80,10 @@ function differences(state: ReadonlyMap<string, string>, wanted: ReadonlyMap<str
 }
 
 /** The newest revision of each day that history shows, by key of the feed. */
-async function newestIn({ replicas }: WorldOfSeed, server: MemoryServer): Promise<ReadonlyMap<string, string>> {
+async function newestIn(
+  { replicas }: WorldOfSeed,
+  server: MemoryServer,
+): Promise<ReadonlyMap<string, string>> {
   const learner = [...replicas.values()][0]?.services.reporting.reports.learner;
   const { days } = server.handle();
   const newest = new Map<string, string>();

@@ -111,9 +111,14 @@ function fromOf(text: string): ChangesQuestion['from'] {
 
 /**
  * A reader with the rights that its caller has now.
+ * @param nameOf of a team with its life: what was told to a deleted team of that id is not for this one
  * @throws GatewayError 403 `advertiser_forbidden` for a filter that names an advertiser of others
  */
-export function readerOf(caller: Caller, { filter, withRows }: ChangesQuestion): FollowedReader {
+export function readerOf(
+  caller: Caller,
+  { filter, withRows }: ChangesQuestion,
+  nameOf: (team: string) => string,
+): FollowedReader {
   const { team } = caller;
   if (filter.advertisers !== null)
     checkAdvertiser(caller, {
@@ -125,7 +130,7 @@ export function readerOf(caller: Caller, { filter, withRows }: ChangesQuestion):
   const list = team.advertisers === '*' ? '*' : team.advertisers.join();
   return {
     caller,
-    team: team.id,
+    team: nameOf(team.id),
     filter,
     withRows,
     maySee: (accounts) => team.advertisers === '*' || (accounts !== null && mayBeShown(caller, accounts)),

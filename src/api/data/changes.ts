@@ -23,12 +23,10 @@ import { createWaits, type Waits, type WaitsOptions, type Woken } from './change
 import { serveTeam } from './serve.js';
 
 interface ChangesOptions
-  extends Pick<Services, 'identify' | 'clock'>,
+  extends Pick<Services, 'identify' | 'clock' | 'nameOf'>,
     Omit<WaitsOptions, 'monotonicMs' | 'tail'> {
   readonly feed: Feed;
   readonly limits: Services['limits']['teams'];
-  /** The kind of reports whose days are being voided, for people; null: none. */
-  readonly voiding: () => Promise<string | null>;
 }
 
 interface Follow extends ChangesOptions {
@@ -48,8 +46,8 @@ export function registerChanges(app: FastifyInstance, options: ChangesOptions): 
     request.trace.subject = null;
     const caller = callerOf(call);
     const question = readQuestion(call.query);
-    const open = () => readerOf(callerOf(call), question);
-    const reader = readerOf(caller, question);
+    const open = () => readerOf(callerOf(call), question, options.nameOf);
+    const reader = readerOf(caller, question, options.nameOf);
     refuseFast(f, reader);
     void reply.headers(SHARED);
     if (request.method === 'HEAD') return await head(f, reply);
@@ -205,7 +203,7 @@ async function sendBatch(
   headers: Readonly<Record<string, string>>,
 ): Promise<FastifyReply> {
   if (batch.count > 0) await charge(f, reader, request, batch.count);
-  const voiding = await f.voiding();
+  const voiding = await f.feed.voiding();
   return reply
     .headers({ ...headers, ...streamHeaders(batch), ...(voiding !== null && { 'changes-voiding': voiding }) })
     .type('application/json')
@@ -239,7 +237,7 @@ async function sendEvents(f: Follow, follower: Follower): Promise<FastifyReply> 
   if (first.count > 0) await charge(f, reader, follower.request, first.count);
   const leave = f.waits.enter(reader);
   reply.raw.once('close', leave);
-  const voiding = await f.voiding();
+  const voiding = await f.feed.voiding();
   const headers = {
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',

@@ -40,6 +40,7 @@ export interface DaysEntry {
 /** Advertisers that a team may read since then, and those that it may not any more. */
 export interface GrantsEntry {
   readonly type: 'grants';
+  /** With its life, see `nameInLife`. */
   readonly team: string;
   readonly at: number;
   readonly given: readonly number[];
@@ -49,7 +50,7 @@ export interface GrantsEntry {
 const LETTERS = { first: 'i', restated: 'r', final: 'f', reopened: 'o', void: 'v', erased: 'e' } as const;
 const KINDS = new Map(Object.entries(LETTERS).map(([kind, letter]) => [letter, kind as ChangeKind]));
 
-/** @param entry with names of `[\w-]` */
+/** @param entry with names of `[\w:-]` */
 export function encodeEntry(entry: DaysEntry | GrantsEntry): Told {
   const at = entry.at.toString(36);
   if (entry.type === 'grants') {
@@ -70,7 +71,7 @@ function changeText({ day, revision, before, kind, isFinal, afterFinal, isMethod
 }
 
 const DAYS = /^d ([\w-]+) (\d{4}-(?:0[1-9]|1[0-2])) ([0-9a-z]{1,11}) ([0-9a-z]+) (\S+)$/;
-const GRANTS = /^g ([\w-]+) ([0-9a-z]{1,11}) (\S+)$/;
+const GRANTS = /^g ([\w:-]+) ([0-9a-z]{1,11}) (\S+)$/;
 const CHANGE = /^(0[1-9]|[12]\d|3[01]):([0-9a-z]+|-):([0-9a-z]+|-):([irfove])(F?)(A?)(M?)$/;
 const GRANT = /^[+-](?:0|[1-9]\d{0,15})$/;
 

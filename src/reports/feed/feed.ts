@@ -2,12 +2,14 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
+import { uptimeMs } from '../../lib/time.js';
 import { type Changes, FEED_START, type FeedEntry, type FeedPage } from '../../store/changes-port.js';
-import type { Bus } from '../../store/port.js';
+import { type Bus, type Documents, whenAway } from '../../store/port.js';
 import type { DaysEntry } from './entry.js';
 import { createMessages, type MadeEntry, type MakeOptions, type Message, shownSeries } from './messages.js';
 import { ALL, isOf, type Offset, offsetAfter, writeOffset } from './offset.js';
 import { FeedTail } from './tail.js';
+import { VOIDING_DOCUMENT } from './tell-kinds.js';
 
 /** Null: any. */
 export interface FeedFilter {
@@ -54,6 +56,7 @@ export type Feed = ReturnType<typeof createFeed>;
 export function createFeed(
   options: MakeOptions & {
     readonly changes: Changes;
+    readonly documents: Pick<Documents, 'get'>;
     readonly bus: Pick<Bus, 'subscribe'>;
     readonly logger: Logger;
   },
@@ -91,7 +94,21 @@ export function createFeed(
       const { incarnation, entries, oldestMs } = await changes.newest();
       return { next: offsetAfter(incarnation, entries[0] ?? null), sinceMs: oldestMs };
     },
+    voiding: createVoiding(options.documents),
     tail,
+  };
+}
+
+const VOIDING_MS = 1000;
+
+/** @returns the reports whose days are being voided just now, for people; null: none. As of a second ago */
+function createVoiding(documents: Pick<Documents, 'get'>): () => Promise<string | null> {
+  let [text, readMs]: [string | null, number] = [null, Number.NEGATIVE_INFINITY];
+  return async () => {
+    if (uptimeMs() - readMs < VOIDING_MS) return text;
+    readMs = uptimeMs();
+    text = await documents.get(VOIDING_DOCUMENT).catch(whenAway(() => null));
+    return text;
   };
 }
 

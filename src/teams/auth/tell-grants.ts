@@ -17,8 +17,8 @@ export interface TellGrantsOptions {
 const documentOf = (name: string) => `changes-lists/${name}`;
 /** Renewed when a process first looks at the team. One that ended is noted anew, without telling. */
 const KEPT_MS = 400 * 86_400_000;
-/** Advertisers in an entry: a reader gets them in one answer. */
-const AT_ONCE = 500;
+/** Advertisers in an entry: offsets count its messages in two digits. */
+const AT_ONCE = 50;
 
 /**
  * Told at least once: a change is noted after it was told. Changes that are taken back within the same second are not told.
@@ -35,7 +35,7 @@ export function createTellGrants(options: TellGrantsOptions): Job {
       const name = nameInLife(id, directory.life(id));
       const before = noted.get(name);
       if (before !== advertisers && (before === undefined || textOf(before) !== textOf(advertisers)))
-        await tellTeam(options, { id, advertisers }, documentOf(name));
+        await tellTeam(options, name, advertisers);
       noted.set(name, advertisers);
       present.set(name, advertisers);
     }
@@ -46,9 +46,11 @@ export function createTellGrants(options: TellGrantsOptions): Job {
 /** Compares with what was noted, also by a former leader, and notes the list of now. @throws StoreUnavailable */
 async function tellTeam(
   { changes, documents, now }: TellGrantsOptions,
-  { id, advertisers }: Pick<Team, 'id' | 'advertisers'>,
-  document: string,
+  /** With its life. */
+  team: string,
+  advertisers: Team['advertisers'],
 ): Promise<void> {
+  const document = documentOf(team);
   const after = textOf(advertisers);
   const before = await documents.create(document, after, KEPT_MS);
   if (before === null) return;
@@ -62,7 +64,7 @@ async function tellTeam(
     await changes.append(
       encodeEntry({
         type: 'grants',
-        team: id,
+        team,
         at: now(),
         given: some.flatMap((one) => one.given),
         taken: some.flatMap((one) => one.taken),

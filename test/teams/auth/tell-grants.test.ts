@@ -125,5 +125,6 @@ it('a long list is told in several entries', async () => {
   lists({ a: Array.from({ length: 1100 }, (_, at) => at + 1) });
   await job();
   const counts = told().map((one) => one.split(',').length);
-  expect(counts).toEqual([500, 500, 100]);
+  expect(new Set(counts)).toEqual(new Set([50]));
+  expect(counts).toHaveLength(22);
 });
