@@ -58,8 +58,9 @@ export interface Changes {
   /** Removes the oldest entries beyond a number of changes, some more than 1,000 changes late. */
   trim(maxChanges: number): Promise<void>;
   /**
-   * For a store that cannot append in the step of a write (Redis Cluster): appends what dead writers left.
-   * @param everything also looks at months without a note of a write, those of the last two days
+   * For a store that cannot append in the step of a write (Redis Cluster): appends what dead writers left, a second after their
+   * write. Elsewhere it does nothing.
+   * @param everything also looks at months without a note of a write, those of the last two days; again after a rejection
    */
   publish(everything: boolean, isStopped: () => boolean): Promise<void>;
 }

@@ -12,8 +12,14 @@ local function clock()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end`;
 
-/** `begin(stream, meta, incarnation)`: an empty feed. A Redis without room refuses its first change. */
+/**
+ * `isBegun(meta)`. `begin(stream, meta, incarnation)`: an empty feed; a Redis without room refuses its first change.
+ */
 const BEGIN = `${CLEAR}
+local function isBegun(meta)
+  local known = redis.pcall('HMGET', meta, 'inc', 'count')
+  return not known.err and known[1] and known[2] and string.find(known[2], '^%-?%d+$') ~= nil
+end
 local function begin(stream, meta, incarnation)
   clear(meta, 'hash')
   local created = string.format('%.0f', clock())
@@ -28,7 +34,7 @@ local function isType(reply, kind) return type(reply) == kind end`;
  */
 export const TELL = `${BEGIN}
 local function tell(stream, meta, text, count, incarnation)
-  if meta and not isType(redis.pcall('HGET', meta, 'inc'), 'string') then begin(stream, meta, incarnation) end
+  if meta and not isBegun(meta) then begin(stream, meta, incarnation) end
   local id = redis.pcall('XADD', stream, '*', 't', text, 'c', count)
   if isType(id, 'table') and string.find(id.err, 'WRONGTYPE') then
     if meta then begin(stream, meta, incarnation) else redis.call('UNLINK', stream) end
@@ -62,7 +68,7 @@ export const readChanges = readScript<
   `${BEGIN}
 local stream, meta = KEYS[1], KEYS[2]
 local newest = redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', 1)
-if newest.err or not isType(redis.pcall('HGET', meta, 'inc'), 'string') then
+if newest.err or not isBegun(meta) then
   begin(stream, meta, ARGV[1])
   newest = {}
 end
@@ -83,10 +89,10 @@ return id`;
  * KEYS: stream, meta. ARGV: number of changes to keep; with how many more it begins; most entries to remove. Returns 1 if more
  * are to be removed.
  */
-export const trimChanges = script<0 | 1>('dgwTrimChanges')`
+export const trimChanges = script<0 | 1>('dgwTrimChanges')`${BEGIN}
 local stream, meta, most = KEYS[1], KEYS[2], tonumber(ARGV[1])
-local count = redis.pcall('HGET', meta, 'count')
-count = type(count) == 'string' and tonumber(count) or 0
+if not isBegun(meta) then return 0 end
+local count = tonumber(redis.call('HGET', meta, 'count'))
 if count <= most + ARGV[2] then return 0 end
 local entries = redis.pcall('XRANGE', stream, '-', '+', 'COUNT', ARGV[3])
 if entries.err then return 0 end

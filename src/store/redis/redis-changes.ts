@@ -32,14 +32,17 @@ export interface Teller {
   end(places: readonly MonthPlace[]): Promise<void>;
 }
 
-/** @param channelOf the key of a channel; null: the bus is on another server */
+/**
+ * @param days the link of the days, whose time limit is short: a write waits for it
+ * @param channelOf the key of a channel; null: the bus is on another server
+ */
 export function createRedisChanges(
-  link: Calls,
-  { changes: keys, days }: Pick<Keys, 'changes' | 'days'>,
+  { link, days }: { readonly link: Calls; readonly days: Calls },
+  keys: Pick<Keys, 'changes' | 'days'>,
   bus: Pick<Bus, 'publish'>,
   channelOf: (channel: string) => string | null,
 ): { readonly changes: Changes; readonly teller: Teller } {
-  const feed = [keys.stream, keys.meta];
+  const feed = [keys.changes.stream, keys.changes.meta];
   const announcing: Announcing = {
     channel: () => channelOf(FEED_CHANNEL) ?? '',
     async rest() {
@@ -56,7 +59,7 @@ export function createRedisChanges(
       if (places.length > 0) await announcing.rest();
     },
   };
-  const outboxes = createOutboxes(link, keys, days, announcing);
+  const outboxes = createOutboxes({ link, days }, keys, announcing);
   const teller = () => (link.isCluster ? outboxes.teller : direct);
 
   async function page(from: string, limit: number): Promise<FeedPage> {

@@ -88,12 +88,15 @@ export function createRedisDays(
       // First: nobody would find a month that is not in the list.
       await Promise.all([list(), teller.begin(writes.filter(({ told }) => told !== undefined))]);
       const written = writes.map(writeMonth);
-      await Promise.allSettled(written);
+      const ends = await Promise.allSettled(written);
+      const isTold = ({ told }: MonthWrite, at: number) => {
+        const end = ends[at];
+        return told !== undefined && end?.status === 'fulfilled' && end.value === null;
+      };
+      await teller.end(writes.filter(isTold));
       // Again: a removal of the former month may have taken it off the list meanwhile. The daily search finds what this misses.
       await list().catch(whenAway(() => {}));
-      const done = await Promise.all(written);
-      await teller.end(writes.filter(({ told }, at) => told !== undefined && done[at] === null));
-      return done;
+      return await Promise.all(written);
     },
     room: () => roomIn(memory),
   };

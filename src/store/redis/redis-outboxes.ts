@@ -20,7 +20,7 @@ import {
   publishTold,
   tendOutbox,
 } from './changes-scripts.js';
-import { type ChangesKeys, type DaysKeys, memberOf, placeOfMember } from './keys.js';
+import { type ChangesKeys, type Keys, memberOf, placeOfMember } from './keys.js';
 import type { Link } from './link.js';
 import type { Teller } from './redis-changes.js';
 import { pairsOf } from './script.js';
@@ -56,7 +56,12 @@ export interface Announcing {
   rest(): Promise<void>;
 }
 
-export function createOutboxes(link: Calls, keys: ChangesKeys, days: DaysKeys, announcing: Announcing) {
+/** @param links of the feed, and of the days */
+export function createOutboxes(
+  { link, days }: { readonly link: Calls; readonly days: Calls },
+  { changes: keys, days: { placeOf } }: Pick<Keys, 'changes' | 'days'>,
+  announcing: Announcing,
+) {
   const publishMonth = createPublishMonth(link, keys, announcing);
   /** Months whose note could not be made. */
   const owed = new Set<string>();
@@ -65,7 +70,7 @@ export function createOutboxes(link: Calls, keys: ChangesKeys, days: DaysKeys, a
   async function note(members: readonly string[]): Promise<void> {
     for (const member of members) owed.add(member);
     const all = [...owed];
-    if (all.length > 0) await noteMonths(link, [keys.notes], ['', 0, ...all]);
+    if (all.length > 0) await noteMonths(days, [keys.notes], ['', 0, ...all]);
     for (const member of all) owed.delete(member);
   }
 
@@ -97,7 +102,7 @@ export function createOutboxes(link: Calls, keys: ChangesKeys, days: DaysKeys, a
   /** Notes what an outbox has without a note. */
   async function noteAll(isStopped: () => boolean): Promise<void> {
     for await (const found of walkKeys(link, keys.anyOutbox, isStopped)) {
-      const places = found.keys.map(days.placeOf);
+      const places = found.keys.map(placeOf);
       const filled: string[] = [];
       await inBatches(places, isStopped, async (place) => {
         if ((await tendOutbox(link, [keys.outbox(place)], [2 * DAY_MS])) > 0) filled.push(memberOf(place));

@@ -106,7 +106,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Redi
   }
 
   const channelOf = (name: string) => (isRegistryApart ? null : keys.channel(name));
-  const { changes, teller } = createRedisChanges(registry.link, keys, bus, channelOf);
+  const { changes, teller } = createRedisChanges({ link: registry.link, days }, keys, bus, channelOf);
   return {
     kind: 'redis',
     cache: createRedisCache(data.link, keys, bound),

@@ -78,7 +78,7 @@ async function openFeed(before: Before = async () => {}) {
     },
   };
   const { bus } = store;
-  const { teller } = createRedisChanges(calls, keys, bus, keys.channel);
+  const { teller } = createRedisChanges({ link: calls, days: calls }, keys, bus, keys.channel);
   const memory = { latest: [], soon: () => {} };
   const { changes, outbox } = { changes: store.changes, outbox: keys.changes.outbox(PLACE) };
   const publish = (everything = false) => changes.publish(everything, () => false);

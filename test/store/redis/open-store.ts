@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import { createClock } from '../../../src/lib/clock.js';
+import { FEED_START } from '../../../src/store/changes-port.js';
 import { StoreUnavailable } from '../../../src/store/port.js';
 import {
   createRedisStore,
@@ -48,7 +49,20 @@ export async function withControl<T>(url: string, use: (control: Redis) => Promi
 
 /** One call of each kind that the store has. */
 export function everyCall(store: RedisStore): Promise<unknown>[] {
-  const { cache, days, oldPins, pins, leases, registry, counters, documents, quotas, presence, bus } = store;
+  const {
+    cache,
+    days,
+    changes,
+    oldPins,
+    pins,
+    leases,
+    registry,
+    counters,
+    documents,
+    quotas,
+    presence,
+    bus,
+  } = store;
   return [
     bodiesOf(cache, ['{k}1']),
     keep(cache, [{ key: '{k}1', value: Buffer.from('v'), ttlMs: 60_000, version: 1 }]),
@@ -57,6 +71,7 @@ export function everyCall(store: RedisStore): Promise<unknown>[] {
     days.earlier({ series: 's', month: '2026-03' }, [1]),
     days.whole({ series: 's', month: '2026-03' }),
     days.write([monthWrite(0, 'index')]),
+    days.write([{ ...monthWrite(0, 'index', { told: { text: 'told', count: 1 } }), month: '2026-04' }]),
     days.claim('s', { owner: 'ann', names: ['a'], leaseMs: 60_000, known: [] }),
     days.renew('s', { owner: 'ann', names: ['a'], leaseMs: 60_000 }),
     days.release('s', { owner: 'ann', names: ['a'] }),
@@ -65,6 +80,10 @@ export function everyCall(store: RedisStore): Promise<unknown>[] {
     days.months(null, 1),
     days.remove({ series: 's', month: '2026-03' }, 0),
     days.relist(() => false),
+    changes.read(FEED_START, 1),
+    changes.newest(),
+    changes.append({ text: 'told', count: 1 }),
+    changes.trim(1000),
     oldPins.index('t:0'),
     oldPins.rows('t:0', ['a']),
     oldPins.write('t:0', { stamp: 1, bytes: Buffer.from('i') }, []),
