@@ -4,8 +4,7 @@
  * kept. The script that writes a month appends; in a cluster,
  * where the month is in another slot, see redis-outboxes.ts.
  */
-import { type Changes, FEED_CHANNEL, type FeedPage, partsOfPosition, type Told } from '../changes-port.js';
-import type { MonthPlace } from '../days-port.js';
+import { type Changes, FEED_CHANNEL, type FeedPage, partsOfPosition } from '../changes-port.js';
 import { type Bus, whenAway } from '../port.js';
 import { appendChange, readChanges, trimChanges } from './changes-scripts.js';
 import type { Keys } from './keys.js';
@@ -16,21 +15,11 @@ import {
   NOTHING,
   newIncarnation,
   positionIn,
+  type Teller,
 } from './redis-outboxes.js';
 
 /** Entries that one script removes; so many changes may be kept beyond the limit. */
 const TRIMMED_AT_ONCE = 1000;
-
-/** How a write of days tells. */
-export interface Teller {
-  /** Before the writes of these months. */
-  begin(places: readonly MonthPlace[]): Promise<void>;
-  /** For the script: further keys, and arguments. */
-  keys(place: MonthPlace, told: Told | undefined): readonly string[];
-  args(told: Told | undefined): readonly (string | number)[];
-  /** After the writes of these months. */
-  end(places: readonly MonthPlace[]): Promise<void>;
-}
 
 /**
  * @param days the link of the days, whose time limit is short: a write waits for it

@@ -29,7 +29,7 @@ import { unavailable } from './failure.js';
 import { type DaysKeys, memberOf, placeOfMember } from './keys.js';
 import type { Link } from './link.js';
 import { createRoom, type Memory, USED_PART } from './memory.js';
-import type { Teller } from './redis-changes.js';
+import type { Teller } from './redis-outboxes.js';
 import { pairsOf } from './script.js';
 import { indexIn, opened, sealed } from './sealed.js';
 import { walkKeys } from './walk-keys.js';

@@ -9,7 +9,7 @@
  * feed may have lost its last writes in a failover, and the numbers with them; then its outbox is cleared and its note removed.
  */
 import { randomBuffer } from '../../lib/chance.js';
-import { FEED_START, positionOf } from '../changes-port.js';
+import { FEED_START, positionOf, type Told } from '../changes-port.js';
 import { type MonthPlace, ORDER_LEAD_MAX_US } from '../days-port.js';
 import { whenAway } from '../port.js';
 import {
@@ -22,7 +22,6 @@ import {
 } from './changes-scripts.js';
 import { type ChangesKeys, type Keys, memberOf, placeOfMember } from './keys.js';
 import type { Link } from './link.js';
-import type { Teller } from './redis-changes.js';
 import { pairsOf } from './script.js';
 import { walkKeys } from './walk-keys.js';
 
@@ -48,6 +47,17 @@ export function positionIn(id: string): string {
 }
 
 export type Calls = Pick<Link, 'call' | 'servers' | 'isCluster'>;
+
+/** How a write of days tells. */
+export interface Teller {
+  /** Before the writes of these months. */
+  begin(places: readonly MonthPlace[]): Promise<void>;
+  /** For the script: further keys, and arguments. */
+  keys(place: MonthPlace, told: Told | undefined): readonly string[];
+  args(told: Told | undefined): readonly (string | number)[];
+  /** After the writes of these months. */
+  end(places: readonly MonthPlace[]): Promise<void>;
+}
 
 export interface Announcing {
   /** For scripts; empty: the bus is on another server. */
