@@ -1,5 +1,6 @@
 /** The feed of changes in a Redis cluster, where a month and the feed are in different slots. */
 import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createClock } from '../../../src/lib/clock.js';
@@ -89,9 +90,10 @@ async function openFeed(before: Before = async () => {}) {
     writer: createRedisDays({ link, memory }, keys.days, { bus, channelOf: keys.channel, teller }),
     keys: { ...keys.changes, outbox },
     /** As if the last write and publication of the month were so long ago. */
-    async age(ms: number) {
-      const score = Number(await control.zscore(keys.changes.notes, memberOf(PLACE)));
-      await control.zadd(keys.changes.notes, 'XX', score - ms, memberOf(PLACE));
+    async age(ms: number, series = PLACE.series) {
+      const member = memberOf({ ...PLACE, series });
+      const score = Number(await control.zscore(keys.changes.notes, member));
+      await control.zadd(keys.changes.notes, 'XX', score - ms, member);
     },
     texts: async () => (await changes.read(FEED_START, 99)).entries.map(({ text }) => text),
   };
@@ -252,5 +254,47 @@ describe('a write in a Redis cluster', () => {
         })
         .toEqual([`${at}`]);
     }
+  });
+
+  it('is told once, and after the former one of its month, whoever writes, dies, stalls and publishes meanwhile', async () => {
+    const step = fc.record({
+      series: fc.constantFrom('s', 'u', 'v'),
+      how: fc.constantFrom('well', 'dies', 'stalls'),
+      leader: fc.constantFrom('none', 'publishes', 'publishes everything', 'clears'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+        let how = 'well';
+        const stalled: (() => void)[] = [];
+        const { changes, writer, days, publish, age, texts } = await openFeed(async (script) => {
+          if (how === 'dies') await dies(script);
+          if (how === 'stalls' && script === 'dgwPublishTold')
+            await new Promise<void>((resolve) => void stalled.push(resolve));
+        });
+        for (const [at, one] of steps.entries()) {
+          how = one.how;
+          const told = { text: `${one.series} ${at}`, count: 1 };
+          await writeNow(one.how === 'well' ? days : writer, { series: one.series, told });
+          // So that its publication has begun.
+          if (one.how !== 'well') await changes.newest();
+          if (one.leader === 'clears') await age(2 * MINUTE_MS, one.series);
+          if (one.leader !== 'none') await publish(one.leader === 'publishes everything');
+          if (at % 3 === 2) stalled.shift()?.();
+        }
+        for (const goOn of stalled) goOn();
+        await expect
+          .poll(async () => {
+            for (const series of ['s', 'u', 'v']) await age(2 * MINUTE_MS, series);
+            await publish(true);
+            return (await texts()).length;
+          })
+          .toBe(steps.length);
+        for (const series of ['s', 'u', 'v']) {
+          const written = steps.flatMap((one, at) => (one.series === series ? [`${series} ${at}`] : []));
+          expect((await texts()).filter((text) => text.startsWith(series))).toEqual(written);
+        }
+      }),
+      { numRuns: 15 },
+    );
   });
 });
