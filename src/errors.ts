@@ -209,6 +209,12 @@ export const CATALOGUE = {
     meaning: 'Some of these days are not final: the platform may still change their numbers.',
     remedy: 'Repeat on the dates in `detail`, or end the period before these days.',
   },
+  not_divisible: {
+    status: 409,
+    title: 'Not divisible',
+    meaning: 'Reports of this kind cannot be read by day: the numbers of a day depend on the period.',
+    remedy: 'Watch another report, or repeat after the time in `detail`, if there is one.',
+  },
   body_too_large: {
     status: 413,
     title: 'Body too large',

@@ -22,6 +22,7 @@ import { REPORT_PREFIX, registerReports } from './data/reports.js';
 import { showRevisions } from './data/revisions.js';
 import { enter, sendReply, serveTeam } from './data/serve.js';
 import { registerExplorerSession, takeSessions } from './data/session.js';
+import { registerWatches } from './data/watches.js';
 import { registerWebPage } from './data/web-page.js';
 import { callerAddress, readKeyHeaders } from './http/caller.js';
 import { corsWithoutOrigin } from './http/cors.js';
@@ -158,6 +159,7 @@ function registerAskRoutes(app: FastifyInstance, services: Services): void {
   registerPins(app, g);
   registerPinReport(app, g);
   registerLearnReport(app, g);
+  registerWatches(app, g);
 }
 
 function registerFeed(app: FastifyInstance, { services, stopping }: PlaneOptions): void {

@@ -177,12 +177,13 @@ export function createBudget({
     /**
      * Waits for a slot.
      * @param signal aborts the wait; rejects with its reason
+     * @param waitsForAll a call of the team waits as the gateway's own do
      * @returns a function that frees the slot; idempotent
      * @throws GatewayError `overloaded` if too many wait; the gateway, or the team with the longest line, is refused first
      */
-    async acquire(team: string, signal: AbortSignal): Promise<() => void> {
+    async acquire(team: string, signal: AbortSignal, waitsForAll = false): Promise<() => void> {
       signal.throwIfAborted();
-      const line = lines.of(team);
+      const line = lines.of(waitsForAll ? GATEWAY_TEAM : team);
       if (lines.queued === 0 && running < maxConcurrent() && paceMs() <= 0) {
         lines.forgetRested(line);
         return enter(line);

@@ -103,10 +103,11 @@ export function createAcquire(options: PlatformOptions) {
   };
 
   /**
+   * @param waitsForAll the call waits for those of all teams, whoever is charged
    * @throws GatewayError `upstream_rate_limited`, `upstream_circuit_open`, `upstream_budget_exhausted`, `overloaded`,
    *   `upstream_timeout`, `credential_unavailable`; then nothing is held
    */
-  return async function acquire(team: string, deadline: CallDeadline): Promise<Slot> {
+  return async function acquire(team: string, deadline: CallDeadline, waitsForAll = false): Promise<Slot> {
     const { signal } = deadline;
     check();
     const exhausted = await within(signal, () => shares.exhausted(team)).catch((error: unknown) => {
@@ -114,7 +115,7 @@ export function createAcquire(options: PlatformOptions) {
     });
     // A team without a share must not delay others.
     if (exhausted !== null) throw exhausted;
-    const leave = await budget.acquire(team, signal).catch((error: unknown) => {
+    const leave = await budget.acquire(team, signal, waitsForAll).catch((error: unknown) => {
       throw whyNoSlot(asFailure(error, signal), pace.waitMs());
     });
     try {

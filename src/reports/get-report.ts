@@ -61,7 +61,9 @@ async function makeAnswer(
     if (isStale && !context.directives.onlyIfCached) {
       run.compares = first.compares;
       const name = `${first.mode}|${wholeRef(question).lock}`;
-      g.refreshes.start(name, question.report.endpoint, () => refresh(g, run));
+      g.refreshes.start(name, question.report.endpoint, async () => {
+        await fetchStale(g, question, backgroundContext(context.id, g.now()));
+      });
     }
     return answerWith(g, run, first, isStale ? 'stale' : 'hit', 0);
   }
@@ -76,13 +78,23 @@ async function makeAnswer(
   return answerWith(g, run, last, outcome, outcome === 'hit' ? 0 : first.missing.length);
 }
 
-/** In the background of a stale answer. */
-async function refresh(g: Gateway, { question, context }: Run): Promise<void> {
-  const run = await startRun(g, question, backgroundContext(context.id, g.now()), 'fresh');
+/**
+ * Fetches what is not fresh by the directives of the context: behind a stale answer, or for a watch.
+ * @returns the platform's refusal; null: there is none
+ * @throws GatewayError if something could not be fetched
+ */
+export async function fetchStale(
+  g: Gateway,
+  question: ReportQuestion,
+  context: RequestContext,
+): Promise<Decision['refusal']> {
+  const run = await startRun(g, question, context, 'fresh');
   let isCompared = false;
   try {
-    const days = daysOf(await fetchMissing(g, run, decideFor(g, run)));
+    const decision = await fetchMissing(g, run, decideFor(g, run));
+    const days = daysOf(decision);
     isCompared = days !== null && g.now() < checkFrom(days, question.report);
+    return decision.refusal;
   } finally {
     // A platform that fails for the whole range may still answer the stale days.
     if (run.compares) (isCompared ? noteCompared : checkCouldNotRun)(g, question);
@@ -198,11 +210,12 @@ async function shareAttempt(
   after: CallFailed | null,
 ): Promise<FetchResult> {
   const { run, decision, plan, endsAtMs } = planned;
-  const { team, trace } = run.context;
+  const { team, trace, waitsForAll } = run.context;
   const epoch = g.purges.seq;
   const names = plan.refs.map(({ lock }) => lock);
   const { value, isOwn } = await g.attempts.share({
-    name: [team, decision.mode, epoch, JSON.stringify(plan.range), ...names].join(' '),
+    // A caller does not share what waits for all.
+    name: [team, waitsForAll === true, decision.mode, epoch, JSON.stringify(plan.range), ...names].join(' '),
     after,
     signal: deadline.signal,
     async attempt() {
@@ -232,8 +245,8 @@ async function fetchLocked(
   deadline: CallDeadline,
 ): Promise<FetchResult | Pick<FetchLock<FetchResult>, 'others' | 'epoch'>> {
   const { question, context } = run;
-  const { team, patience, trace } = context;
-  const slot = await g.platform.acquire(team, deadline).catch(unlessShareIsSpent);
+  const { team, patience, trace, waitsForAll = false } = context;
+  const slot = await g.platform.acquire(team, deadline, waitsForAll).catch(unlessShareIsSpent);
   trace.mark('acquire');
   let lock: FetchLock<FetchResult> | null = null;
   try {
@@ -262,6 +275,7 @@ async function fetchLocked(
       mode: decision.mode,
       range,
       team,
+      waitsForAll,
       known: decision.known,
       patience,
       order: lock.claimed?.order ?? g.days.nextOrder(),

@@ -35,6 +35,8 @@ export interface RequestContext {
   readonly arrivedAtMs: number;
   readonly trace: Trace;
   readonly patience: Patience;
+  /** Its platform calls wait for those of all teams, although its team is charged. */
+  readonly waitsForAll?: boolean;
 }
 
 /** Context of the gateway's own work. @param id for the log */

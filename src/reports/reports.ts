@@ -12,6 +12,7 @@ import type { Prover } from './learn/prove-kind.js';
 import type { Report } from './query/canonicalize.js';
 import { backgroundContext, type EntryRef, type ReportQuestion, type RequestContext } from './question.js';
 import type { Entry } from './rows/entry.js';
+import type { Watches } from './watches/watches.js';
 
 /** What a request would find in the cache, and would fetch. */
 export interface Look {
@@ -29,6 +30,7 @@ interface OfTeams {
   /** Existing and deleted teams. */
   readonly lives: TeamLives;
   readonly prover: Pick<Prover, 'asked'>;
+  readonly watches: Pick<Watches, 'book' | 'lastReads' | 'judge' | 'show'>;
 }
 
 export type Reports = ReturnType<typeof createReports>;

@@ -39,6 +39,7 @@ import type { ReportPolicy } from '../reports/report-policy.js';
 import type { FreshnessRules } from '../reports/rows/freshness.js';
 import type { Store } from '../store/port.js';
 import type { Identify } from '../teams/auth/authenticate.js';
+import type { Directory } from '../teams/auth/directory.js';
 import type { TeamLimits } from '../teams/limits/limits.js';
 import type { Count } from '../telemetry/counters.js';
 
@@ -56,7 +57,7 @@ export interface ReportingOptions
   readonly identify: Identify;
   readonly limits: TeamLimits;
   /** Existing and deleted teams. */
-  readonly lives: TeamLives;
+  readonly lives: TeamLives & Pick<Directory, 'team'>;
   readonly l1: L1;
   readonly count: Count;
   readonly onMeasured: HistoryOptions['onMeasured'];

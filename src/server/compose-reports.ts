@@ -15,6 +15,8 @@ import type { Report } from '../reports/query/canonicalize.js';
 import type { Format } from '../reports/query/output-options.js';
 import { createQueries, type Stamps } from '../reports/query.js';
 import { createReports } from '../reports/reports.js';
+import { createReadWatches } from '../reports/watches/read-watches.js';
+import { createWatches } from '../reports/watches/watches.js';
 import { hourly, type Job } from '../store/jobs.js';
 import { whenAway } from '../store/port.js';
 import { composeGateway, type ReportingOptions } from './compose-gateway.js';
@@ -39,10 +41,12 @@ export function composeReports(options: ReportingOptions) {
   // A store that is away is looked at again in an hour, or by the next fetch.
   const compareClocks = () => g.days.compareClocks().catch(whenAway(() => {}));
   background(compareClocks());
-  const reports = createReports(g, { pins, lives, prover });
-  const { changes, bus, documents } = options.store;
+  const { registry, store, logger } = options;
+  const { changes, bus, documents } = store;
+  const watches = createWatches(g, { registry, documents, teams: lives });
+  const reports = createReports(g, { pins, lives, prover, watches });
   const { isErased } = options.erasures;
-  const feed = createFeed({ changes, bus, documents, days: g.days, isErased, logger: options.logger });
+  const feed = createFeed({ changes, bus, documents, days: g.days, isErased, logger });
   return {
     /** For calls about reports and learned facts. */
     reports,
@@ -71,9 +75,10 @@ export function composeReports(options: ReportingOptions) {
     /** Jobs of the leader. */
     led: {
       'sweep of the history': g.history.sweep,
+      'reads of watches': createReadWatches(g, { watches, prover }),
       'sweep of pins': hourly(() => sweepPins(g, pins, lives), false),
       'feed of changes': tendFeed(options),
-      'telling of months anew': createTellKinds({ ...g, documents: options.store.documents }),
+      'telling of months anew': createTellKinds({ ...g, documents }),
       'rewriting of old pins': hourly(pins.adopt, true),
       'removal of old history and cache entries': removingOldLayout(options),
     },

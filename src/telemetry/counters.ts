@@ -45,6 +45,10 @@ const COUNTERS = {
     { percent: ['80', '95'] },
     'Teams that have used 80 or 95 percent of their platform calls of a UTC day.',
   ],
+  watch_reads: [
+    { outcome: ['read', 'failed', 'postponed'] },
+    'Reads of the days of watches, by outcome; postponed: the platform may not be called now.',
+  ],
   audits: [{}, 'Joined answers compared with a whole answer of the platform.'],
   registry_losses: [
     { outcome: ['restored', 'adopted', 'left'] },

@@ -34,7 +34,7 @@ export interface AdminOperation extends Call {
 }
 
 export interface TeamOperation extends Call {
-  readonly call: `${'GET' | 'POST' | 'DELETE'} /gateway/v1/${string}`;
+  readonly call: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /gateway/v1/${string}`;
   readonly by: 'key' | 'session' | 'anybody';
   /** Does not count as a request of the team. */
   readonly isFree?: true;

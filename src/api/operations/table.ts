@@ -15,6 +15,7 @@ import * as registry from './registry.js';
 import * as session from './session.js';
 import * as teams from './teams.js';
 import * as token from './token.js';
+import type * as watches from './watches.js';
 import * as writes from './writes.js';
 
 const CALLS = {
@@ -35,7 +36,7 @@ const isOperation = (one: unknown): one is AdminOperation =>
 
 export const ADMIN_OPERATIONS: readonly AdminOperation[] = Object.values<unknown>(CALLS).filter(isOperation);
 
-type All = typeof CALLS & typeof own & typeof past;
+type All = typeof CALLS & typeof own & typeof past & typeof watches;
 
 /** Keyed by `METHOD pattern`. */
 export type Calls = {

@@ -109,11 +109,11 @@ function wordsOf({ status, upstream }: RefusalHeader): string {
 
 function withSlot<T>(
   g: Gateway,
-  { report, team }: Pick<Fetch, 'report' | 'team'>,
+  { report, team, waitsForAll }: Pick<Fetch, 'report' | 'team' | 'waitsForAll'>,
   call: (slot: Slot) => Promise<T>,
 ): Promise<T> {
   return g.platform.retrying(callKind({ report }), g.config.platform.timeoutMs, async (deadline) =>
-    call(await g.platform.acquire(team, deadline)),
+    call(await g.platform.acquire(team, deadline, waitsForAll)),
   );
 }
 

@@ -16,6 +16,8 @@ export interface Fetch extends ReportQuestion {
   readonly range: Period;
   /** Charged for further calls. */
   readonly team: string;
+  /** Further calls wait for those of all teams. */
+  readonly waitsForAll?: boolean;
   /** Locks that the write of the answer may end. */
   readonly handOver?: () => HandedOver | undefined;
   /** Of fetches: a later one is larger. */

@@ -6,6 +6,7 @@ import { WriteGuard } from '../write-guard/rule.js';
 export const SCOPES = [
   'report:read',
   'report:pin',
+  'report:watch',
   'platform:read',
   'platform:write',
   'cache:refresh',

@@ -27,16 +27,17 @@ export function checkCaller(caller: Caller, address: string, scope: Scope): void
  * @throws GatewayError 403 `advertiser_required`, `advertiser_forbidden`; 400 `undeclared_parameter`, `invalid_query` for a long
  *   range
  */
-export function checkQuery(caller: Caller, access: AccessRequest): void {
+export function checkQuery(caller: Pick<Caller, 'team'>, access: AccessRequest): void {
   checkAdvertiser(caller, access);
   checkRange(caller, access);
 }
 
-export function checkTeam({ team }: Caller): void {
+export function checkTeam({ team }: Pick<Caller, 'team'>): void {
   if (team.disabled) throw new GatewayError('team_disabled');
 }
 
-function checkScope({ team }: Caller, scope: Scope): void {
+/** @throws GatewayError `scope_missing` */
+export function checkScope({ team }: Caller, scope: Scope): void {
   if (team.scopes.includes(scope)) return;
   const held = team.scopes.length === 0 ? 'none' : team.scopes.join(', ');
   throw new GatewayError('scope_missing', {
@@ -45,7 +46,7 @@ function checkScope({ team }: Caller, scope: Scope): void {
   });
 }
 
-function checkRange({ team }: Caller, { rangeDays, opensEarly = false }: AccessRequest): void {
+function checkRange({ team }: Pick<Caller, 'team'>, { rangeDays, opensEarly = false }: AccessRequest): void {
   const { maxRangeDays } = team.limits;
   if (rangeDays === null || rangeDays <= maxRangeDays) return;
   const most = `at most ${maxRangeDays} days`;
@@ -124,7 +125,7 @@ interface AccountRequest {
  * platform may use any of them.
  * @throws GatewayError 403 `advertiser_required`, `advertiser_forbidden`; 400 `undeclared_parameter`
  */
-export function checkAdvertiser({ team }: Caller, access: AccountRequest): void {
+export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountRequest): void {
   const { id, advertisers } = team;
   if (advertisers === '*') return;
   const { isOwn, passed } = ownedBy(advertisers);

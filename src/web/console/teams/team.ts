@@ -8,6 +8,7 @@ export type Advertiser = Pick<AnswerTo<'GET /admin/v1/advertisers'>['advertisers
 export const SCOPES = [
   { value: 'report:read', says: 'Reads reports, from the cache if possible.' },
   { value: 'report:pin', says: 'Pins reports, so that their numbers stay available.' },
+  { value: 'report:watch', says: 'Has the gateway read reports by itself; each watch costs platform calls.' },
   { value: 'platform:read', says: 'Reads all other platform data, passed through uncached.' },
   { value: 'platform:write', says: 'Changes campaigns, budgets and bids on the platform.' },
   { value: 'cache:refresh', says: 'Bypasses the cache; each such request costs platform calls.' },

@@ -1,0 +1,133 @@
+/** Which days of a watched report are due, in which calls, and what that costs a day. Pure. */
+import { type DayRange, type PlanRules, planCalls, stretchCalls } from '../cache/plan.js';
+import type { RowsHeader } from '../rows/entry.js';
+import { type FreshnessRules, isFinal, isFinalDay, MAX_FUTURE_MS } from '../rows/freshness.js';
+
+const DAY_MS = 86_400_000;
+/** A final day is read so often. */
+const WEEK_DAYS = 7;
+const WEEK_MS = WEEK_DAYS * DAY_MS;
+/** Nearby days that are not final join a call once this share of their interval has passed. */
+const JOINS_FROM = 0.5;
+
+export interface WatchRules {
+  readonly maxAgeDays: number;
+  readonly rules: FreshnessRules;
+  readonly plan: PlanRules;
+}
+
+/** Days as day numbers. */
+interface Watched extends WatchRules {
+  /** Period of the report. */
+  readonly from: number;
+  readonly to: number;
+  readonly today: number;
+}
+
+/** What is known of a day by its last fetch. */
+export type WatchedDay = Pick<
+  RowsHeader,
+  | 'fetchedAt'
+  | 'fetchedOn'
+  | 'lastDay'
+  | 'flaws'
+  | 'doubt'
+  | 'forgotten'
+  | 'answerRows'
+  | 'complete'
+  | 'expiredAtMs'
+>;
+
+export interface WatchPlan {
+  /** Calls to be made now. */
+  readonly ranges: readonly DayRange[];
+  /** When a known day is due next, epoch milliseconds; null: there is none. */
+  readonly nextMs: number | null;
+}
+
+/** Days that are watched now. @returns null: none, as all are too old, or none has begun */
+export function watchedDays({ from, to, today, maxAgeDays, rules }: Watched): DayRange | null {
+  // The platform has no rows of older days.
+  const oldest = Math.min(maxAgeDays, (rules.edgeDays ?? Number.POSITIVE_INFINITY) - 1);
+  const days = { from: Math.max(from, today - oldest), to: Math.min(to, today) };
+  return days.from <= days.to ? days : null;
+}
+
+/** Whether all days of a fixed period are too old. */
+export function isOver({ to, today, maxAgeDays }: Pick<Watched, 'to' | 'today' | 'maxAgeDays'>): boolean {
+  return to < today - maxAgeDays;
+}
+
+/** How often a day of this age is read while it is not final, milliseconds. */
+function intervalMs(age: number, { currentMs, restatingMs, settled }: FreshnessRules): number {
+  if (age <= 0) return currentMs;
+  return settled !== undefined && age >= settled.fromAge ? settled.ms : restatingMs;
+}
+
+/** @param known the last fetch of a day; undefined: it was never fetched, or its rows are void */
+export function planWatch(
+  watched: Watched & { readonly nowMs: number },
+  known: (day: number) => WatchedDay | undefined,
+): WatchPlan {
+  const { rules, plan, nowMs } = watched;
+  const days = watchedDays(watched);
+  if (days === null) return { ranges: [], nextMs: null };
+  const due: number[] = [];
+  const soon: number[] = [];
+  const final: number[] = [];
+  const later: number[] = [];
+  let isWeeklyDue = false;
+  for (let day = days.from; day <= days.to; day++) {
+    const last = known(day);
+    if (last === undefined || last.fetchedAt > nowMs + MAX_FUTURE_MS) {
+      due.push(day);
+      continue;
+    }
+    const isLast = isFinal(last, rules);
+    const everyMs = isLast ? WEEK_MS : intervalMs(last.fetchedOn - day, rules);
+    const dueMs = Math.min(last.fetchedAt + everyMs, last.expiredAtMs ?? Number.POSITIVE_INFINITY);
+    if (isLast) final.push(day);
+    if (dueMs > nowMs) later.push(dueMs);
+    else if (isLast) isWeeklyDue = true;
+    else due.push(day);
+    if (!isLast && dueMs - nowMs <= (1 - JOINS_FROM) * everyMs) soon.push(day);
+  }
+  // In one call for all of them.
+  const wanted = isWeeklyDue ? [...due, ...final].sort((a, b) => a - b) : due;
+  return {
+    ranges: stretchCalls(planCalls(wanted, plan), soon, plan),
+    nextMs: wanted.length > 0 ? nowMs : later.length > 0 ? Math.min(...later) : null,
+  };
+}
+
+export interface Price {
+  /** Platform calls a day, rounded up to hundredths. One more is made when a day begins, and for days that are not cached yet. */
+  readonly callsPerDay: number;
+  /** Days that are watched now. */
+  readonly days: number;
+}
+
+/** The price of a watch as of today. Days that are due together share a call, so the most frequent one sets the pace of those near it. */
+export function priceOf(watched: Watched): Price {
+  const { today, rules, plan } = watched;
+  const days = watchedDays(watched);
+  if (days === null) return { callsPerDay: 0, days: 0 };
+  const [final, counts] = [[] as number[], new Map<number, number>()];
+  for (let day = days.from; day <= days.to; day++) {
+    if (isFinalDay(day, today, rules.restatementDays)) final.push(day);
+    else {
+      const everyMs = intervalMs(today - day, rules);
+      counts.set(everyMs, (counts.get(everyMs) ?? 0) + 1);
+    }
+  }
+  const callsFor = (count: number) => Math.ceil(count / plan.maxDaysPerCall);
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const open =
+    all <= plan.maxDaysPerCall
+      ? all === 0
+        ? 0
+        : DAY_MS / Math.min(...counts.keys())
+      : [...counts].reduce((sum, [everyMs, count]) => sum + (callsFor(count) * DAY_MS) / everyMs, 0);
+  const calls = open + callsFor(final.length) / WEEK_DAYS;
+  return { callsPerDay: Math.ceil(calls * 100) / 100, days: days.to - days.from + 1 };
+}
