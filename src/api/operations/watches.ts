@@ -13,7 +13,7 @@ export const [MAX_AGE_DAYS, DEFAULT_AGE_DAYS] = [400, 45];
 const PRICE = {
   callsPerDay: Type.Number({
     description:
-      'Platform calls a day, as of today, without those for days that are not cached yet; one more may be made when a day begins.',
+      'Platform calls a day, as of today. The first reads of days that are not cached yet come on top.',
   }),
   days: Type.Integer({ description: 'Days that are watched today.' }),
 };

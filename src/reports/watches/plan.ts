@@ -72,36 +72,42 @@ export function planWatch(
   const { rules, plan, nowMs } = watched;
   const days = watchedDays(watched);
   if (days === null) return { ranges: [], nextMs: null };
-  const due: number[] = [];
-  const soon: number[] = [];
-  const final: number[] = [];
-  const later: number[] = [];
-  let isWeeklyDue = false;
+  const missing: number[] = [];
+  const open: Known[] = [];
+  const final: Known[] = [];
   for (let day = days.from; day <= days.to; day++) {
     const last = known(day);
-    if (last === undefined || last.fetchedAt > nowMs + MAX_FUTURE_MS) {
-      due.push(day);
-      continue;
-    }
-    const isLast = isFinal(last, rules);
-    const everyMs = isLast ? WEEK_MS : intervalMs(last.fetchedOn - day, rules);
-    const dueMs = Math.min(last.fetchedAt + everyMs, last.expiredAtMs ?? Number.POSITIVE_INFINITY);
-    if (isLast) final.push(day);
-    if (dueMs > nowMs) later.push(dueMs);
-    else if (isLast) isWeeklyDue = true;
-    else due.push(day);
-    if (!isLast && dueMs - nowMs <= (1 - JOINS_FROM) * everyMs) soon.push(day);
+    if (last === undefined || last.fetchedAt > nowMs + MAX_FUTURE_MS) missing.push(day);
+    else if (isFinal(last, rules)) final.push(knownDay(day, last, WEEK_MS));
+    else open.push(knownDay(day, last, intervalMs(last.fetchedOn - day, rules)));
   }
-  // In one call for all of them.
-  const wanted = isWeeklyDue ? [...due, ...final].sort((a, b) => a - b) : due;
-  return {
-    ranges: stretchCalls(planCalls(wanted, plan), soon, plan),
-    nextMs: wanted.length > 0 ? nowMs : later.length > 0 ? Math.min(...later) : null,
-  };
+  const isDue = ({ dueMs }: Known) => dueMs <= nowMs;
+  const soon = open.filter(({ dueMs, everyMs }) => dueMs - nowMs <= (1 - JOINS_FROM) * everyMs);
+  // Days that are read equally often stay together, and final days are read in one call.
+  const due = new Set(open.filter(isDue).map(({ everyMs }) => everyMs));
+  const together = [...soon.filter(({ everyMs }) => due.has(everyMs)), ...(final.some(isDue) ? final : [])];
+  const wanted = [...missing, ...together.map(({ day }) => day)].sort((a, b) => a - b);
+  const calls = planCalls(wanted, plan);
+  // If they need several calls, a call that takes some of them along tears them apart.
+  const isOneCall = missing.length + open.length <= plan.maxDaysPerCall;
+  const along = isOneCall ? soon.map(({ day }) => day) : [];
+  const all = [...open, ...final].map(({ dueMs }) => dueMs);
+  const nextMs = wanted.length > 0 ? nowMs : all.length > 0 ? Math.min(...all) : null;
+  return { ranges: stretchCalls(calls, along, plan), nextMs };
+}
+
+interface Known {
+  readonly day: number;
+  readonly everyMs: number;
+  readonly dueMs: number;
+}
+
+function knownDay(day: number, { fetchedAt, expiredAtMs }: WatchedDay, everyMs: number): Known {
+  return { day, everyMs, dueMs: Math.min(fetchedAt + everyMs, expiredAtMs ?? Number.POSITIVE_INFINITY) };
 }
 
 export interface Price {
-  /** Platform calls a day, rounded up to hundredths. One more is made when a day begins, and for days that are not cached yet. */
+  /** Platform calls a day, rounded up to hundredths. The first reads of days that are not cached yet come on top. */
   readonly callsPerDay: number;
   /** Days that are watched now. */
   readonly days: number;
@@ -112,7 +118,9 @@ export function priceOf(watched: Watched): Price {
   const { today, rules, plan } = watched;
   const days = watchedDays(watched);
   if (days === null) return { callsPerDay: 0, days: 0 };
-  const [final, counts] = [[] as number[], new Map<number, number>()];
+  const final: number[] = [];
+  /** Days that are not final, by how often they are read. */
+  const counts = new Map<number, number>();
   for (let day = days.from; day <= days.to; day++) {
     if (isFinalDay(day, today, rules.restatementDays)) final.push(day);
     else {
@@ -121,13 +129,14 @@ export function priceOf(watched: Watched): Price {
     }
   }
   const callsFor = (count: number) => Math.ceil(count / plan.maxDaysPerCall);
-  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const open =
-    all <= plan.maxDaysPerCall
-      ? all === 0
-        ? 0
-        : DAY_MS / Math.min(...counts.keys())
+  const all = days.to - days.from + 1 - final.length;
+  // The oldest of yesterday is read with them, until it is final.
+  const pace =
+    all < plan.maxDaysPerCall
+      ? DAY_MS / Math.min(...counts.keys())
       : [...counts].reduce((sum, [everyMs, count]) => sum + (callsFor(count) * DAY_MS) / everyMs, 0);
+  // And one, as a day begins.
+  const open = all === 0 ? 0 : pace + 1;
   const calls = open + callsFor(final.length) / WEEK_DAYS;
   return { callsPerDay: Math.ceil(calls * 100) / 100, days: days.to - days.from + 1 };
 }
