@@ -20,6 +20,7 @@ import { addTailCommand } from './tail.js';
 import { addApplyCommand, addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './token.js';
+import { addWatchCommands } from './watch.js';
 import { addWritesCommands } from './writes.js';
 
 const addServeCommand = command({
@@ -69,6 +70,7 @@ const COMMANDS: readonly AddCommand[] = [
   addWritesCommands,
   addReportCommands,
   addLearnCommand,
+  addWatchCommands,
   addUsageCommand,
   addTailCommand,
   addAuditCommand,

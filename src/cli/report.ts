@@ -20,6 +20,9 @@ interface Options extends ClientOptions {
   readonly from?: string;
   readonly to?: string;
   readonly yes?: boolean;
+  readonly id?: string;
+  readonly maxAgeDays?: string;
+  readonly dryRun?: boolean;
 }
 
 interface Given {
@@ -35,7 +38,7 @@ interface Entry extends CommandHead {
   readonly run: (given: Given) => Promise<void>;
 }
 
-const asTeam = ({ call, run, ...head }: Entry): AddCommand =>
+export const asTeam = ({ call, run, ...head }: Entry): AddCommand =>
   command<Options>({
     ...head,
     plane: DATA_PLANE,
@@ -64,7 +67,8 @@ const get = (path: string, query: Readonly<Record<string, string>> | URLSearchPa
   path: `${path}?${new URLSearchParams(query)}`,
 });
 const formatOf = ({ csv }: Options) => (csv ? 'csv' : 'json');
-const ofReport = (added: Command): Command => added.argument(...REPORT_ARGUMENT).option(...ENDPOINT_OPTION);
+export const ofReport = (added: Command): Command =>
+  added.argument(...REPORT_ARGUMENT).option(...ENDPOINT_OPTION);
 const ofPin = (added: Command): Command => added.argument('<id>', 'pin id');
 
 const PINS = '/gateway/v1/pins';

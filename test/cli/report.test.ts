@@ -7,21 +7,29 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { BY_DATE, historyScene } from '../gateway/history-scene.js';
 import { type Ran, runCli } from './run-cli.js';
 
-async function scene() {
+/** @param name of the commands */
+async function commandScene(name: string) {
   const { gateway, key, ask, restated } = await historyScene();
   await gateway.data.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => gateway.data.server.closeAllConnections());
   const GATEWAY_URL = `http://127.0.0.1:${(gateway.data.server.address() as AddressInfo).port}`;
-  await ask(BY_DATE);
-  await restated(BY_DATE);
   const cli = (...args: string[]): Promise<Ran> =>
-    runCli(['report', ...args], { GATEWAY_URL, DSP_GATEWAY_KEY: key });
+    runCli([name, ...args], { GATEWAY_URL, DSP_GATEWAY_KEY: key });
   const done = async (...args: string[]) => {
     const ran = await cli(...args);
     expect(ran, args.join(' ')).toMatchObject({ code: 0, stderr: '' });
     return ran;
   };
-  return { gateway, key, cli, done, GATEWAY_URL };
+  return { gateway, key, ask, restated, cli, done, GATEWAY_URL };
+}
+
+const watchScene = () => commandScene('watch');
+
+async function scene() {
+  const { ask, restated, ...rest } = await commandScene('report');
+  await ask(BY_DATE);
+  await restated(BY_DATE);
+  return rest;
 }
 
 describe('dsp-gateway report', () => {
@@ -87,5 +95,40 @@ describe('dsp-gateway report', () => {
     const file = join(folder, 'team.key');
     await writeFile(file, `${key}\n`);
     expect((await runCli(['report', 'get', BY_DATE, '--key-file', file], { GATEWAY_URL })).code).toBe(0);
+  });
+});
+
+describe('dsp-gateway watch', () => {
+  it('shows the price first, then keeps, lists and removes a watch', async () => {
+    const { gateway, cli, done } = await watchScene();
+    const last7 = 'advertiserId=1&byDate=1&_period=last_7_days';
+    const add = ['add', last7, '--id', 'daily'];
+    expect((await done(...add, '--dry-run')).stdout).toBe(
+      'would cost about 25.15 platform calls a day for 7 days\n',
+    );
+    expect((await done(...add, '--dry-run', '--json')).json()).toEqual({ callsPerDay: 25.15, days: 7 });
+    const unsure = await cli(...add);
+    expect([unsure.code, unsure.stderr]).toEqual([64, expect.stringContaining('will cost about 25.15')]);
+    expect((await done('list')).stdout).toBe('no watches\n');
+    expect((await done(...add, '--max-age-days', '30', '--yes')).stdout).toBe(
+      'watching: daily, about 25.15 platform calls a day for 7 days\n',
+    );
+    expect((await done('list')).stdout).toMatch(
+      /^daily +watching +campaigns\/get\?advertiserId=1.* 25\.15 +7 /m,
+    );
+    expect((await done('list', '--json')).json()).toMatchObject({ data: [{ id: 'daily', maxAgeDays: 30 }] });
+    expect(gateway.services.registry.list('watch/')).toHaveLength(1);
+    expect((await done('remove', 'daily')).stdout).toBe('removed: daily\n');
+    const gone = await cli('remove', 'daily');
+    expect([gone.code, gone.stderr]).toEqual([3, expect.stringContaining('dsp-gateway watch list')]);
+  });
+
+  it('says what is wrong with what was typed', async () => {
+    const { cli } = await watchScene();
+    expect((await cli('add', BY_DATE)).code).toBe(64);
+    expect((await cli('add', BY_DATE, '--id', 'w', '--max-age-days', 'x', '--yes')).code).toBe(64);
+    const old = await cli('add', BY_DATE, '--id', 'w', '--max-age-days', '999', '--yes');
+    expect([old.code, old.stderr]).toEqual([65, expect.stringContaining('from 1 to 400')]);
+    expect((await cli('add', BY_DATE, '--id', 'No', '--yes')).code).toBe(65);
   });
 });

@@ -17,7 +17,7 @@ export type HistoryScene = Awaited<ReturnType<typeof historyScene>>;
 export async function historyScene(more = '', options: Parameters<typeof withGateway>[0] = {}) {
   const { gateway, key } = await withTeam(options, {
     id: 'history',
-    scopes: ['report:read', 'report:pin', 'cache:refresh'],
+    scopes: ['report:read', 'report:pin', 'report:watch', 'cache:refresh'],
   });
   await prove(gateway, key, { more });
   const ask = async (query: string) => {

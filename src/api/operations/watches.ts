@@ -1,5 +1,6 @@
 /** Calls of the data plane about watches: reports that the gateway reads by itself. */
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
+import type { Frozen } from '../../lib/record.js';
 import { BODY_PROBLEMS, json, NAMED_REPORT_PROBLEMS } from '../openapi/operation.js';
 import { closed, date, integer, nullable, text, time, titled } from '../openapi/schemas.js';
 import { THE_REPORT } from './learned.js';
@@ -42,6 +43,11 @@ const WATCH = titled('Watch', {
   ),
 });
 
+const WATCH_PRICE = titled('WatchPrice', PRICE);
+
+export type WatchAnswer = Frozen<Static<typeof WATCH>>;
+export type WatchPriceAnswer = Frozen<Static<typeof WATCH_PRICE>>;
+
 const IN_PATH = { id: 'Id of a watch: lower-case letters, digits and hyphens, at most 40.' };
 
 export const listWatches = reports('listWatches', 'key', 'GET /gateway/v1/watches', {
@@ -83,7 +89,7 @@ export const putWatch = reports('putWatch', 'key', 'PUT /gateway/v1/watches/:id'
   ),
   answers: {
     200: json(
-      Type.Union([WATCH, titled('WatchPrice', PRICE)]),
+      Type.Union([WATCH, WATCH_PRICE]),
       'The watch, which replaces the former one; with dryRun=1 the price alone.',
       ['cache-control'],
     ),

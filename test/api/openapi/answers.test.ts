@@ -24,7 +24,15 @@ const CAMPAIGN = {
 const TEAM = {
   id: 'a',
   name: 'A',
-  scopes: ['report:read', 'report:pin', 'platform:read', 'platform:write', 'cache:refresh', 'mcp'],
+  scopes: [
+    'report:read',
+    'report:pin',
+    'report:watch',
+    'platform:read',
+    'platform:write',
+    'cache:refresh',
+    'mcp',
+  ],
   advertisers: '*',
 };
 
@@ -152,6 +160,16 @@ describe('the data plane', () => {
       202,
       { state: expect.any(String), started: expect.any(Boolean) },
     ]);
+    const watch = { key, json: learn };
+    for (const [path, status] of [
+      ['w?dryRun=1', 200],
+      ['w', 201],
+      ['w', 200],
+    ] as const)
+      expect((await data.call('PUT', `/gateway/v1/watches/${path}`, watch)).status).toBe(status);
+    expect((await read(data, '/gateway/v1/watches', { key })).json()).toHaveProperty('data.0.id', 'w');
+    expect((await read(data, '/gateway/v1/watches/w', { key })).json()).toHaveProperty('days', 7);
+    expect((await data.call('DELETE', '/gateway/v1/watches/w', { key })).status).toBe(204);
     for (const format of ['json', 'csv', 'ndjson'])
       await read(data, `/gateway/v1/pins/${pin.id}?_format=${format}`, { key });
     expect((await read(data, '/gateway/v1/pins', { key })).json()).toHaveProperty('data.0.id', pin.id);
