@@ -88,7 +88,8 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       logRequest(log, plane, request, status, durationMs, complete, traceId);
       const { code, team } = request.trace;
       const counted = classify(request.trace, status);
-      metrics.request(plane, status, counted.outcome ?? 'none', team, durationMs);
+      const { waitedMs } = request.trace;
+      metrics.request(plane, status, counted.outcome ?? 'none', team, durationMs - waitedMs);
       if (code !== null) metrics.count('problems', { plane, code });
       if (counted.tier !== null) metrics.count('report_hits', { tier: counted.tier });
       if (!isData) return;

@@ -151,6 +151,7 @@ async function createParts(options: ServicesOptions) {
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
     isPaged: () => reporting.isPaged(),
+    waitingReaders: () => reporting.feed.tail.size,
   };
   const metrics = createMetrics(measured);
   const platform = createPlatformClient({

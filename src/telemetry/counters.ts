@@ -45,6 +45,7 @@ const COUNTERS = {
     { percent: ['80', '95'] },
     'Teams that have used 80 or 95 percent of their platform calls of a UTC day.',
   ],
+  changes_sent: [{}, 'Messages of the feed of changes sent to readers.'],
   watch_reads: [
     { outcome: ['read', 'failed', 'postponed'] },
     'Reads of the days of watches, by outcome; postponed: the platform may not be called now.',

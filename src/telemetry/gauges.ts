@@ -51,6 +51,11 @@ const FURTHER: Readonly<Record<string, readonly [GaugeRow['of'], GaugeRow['help'
     'Unsettled guarded writes of unknown outcome, over all replicas.',
     ({ unknownWrites }) => unknownWrites.count(),
   ],
+  dsp_gateway_changes_readers: [
+    'sum',
+    'Readers of the feed of changes that wait.',
+    ({ waitingReaders }) => waitingReaders(),
+  ],
   dsp_gateway_replicas: ['max', 'Serving processes, as seen by this one.', ({ replicas }) => replicas.count],
 };
 

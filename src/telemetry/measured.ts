@@ -36,6 +36,8 @@ export interface Measured {
   };
   /** Whether the platform returned a paged report within the last day. */
   readonly isPaged: () => boolean;
+  /** Of the feed of changes. */
+  readonly waitingReaders: () => number;
   readonly replicas: { readonly count: number };
   /** Secret files whose current content is not in use. */
   readonly secretFaults: () => readonly { readonly name: string; readonly message: string }[];

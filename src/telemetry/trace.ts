@@ -55,6 +55,8 @@ export class Trace {
   plainCalls = 0;
   platformCalls = 0;
   platformMs = 0;
+  /** Time for which it waited for something to happen: no part of the duration in the metrics. */
+  waitedMs = 0;
   /** Bytes sent of the response body. */
   bytesOut = 0;
   /** Why it failed, for the log only. */

@@ -22,6 +22,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     recentCalls: { lastMinutes: () => ({ calls: 0, failed: 0 }) },
     circuit: { isOpen: false, leftMs: () => 0 },
     isPaged: () => false,
+    waitingReaders: () => 0,
     replicas: { count: 1 },
     secretFaults: () => [],
     brake: { stops: () => ({ all: null, teams: [] }) },

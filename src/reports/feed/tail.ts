@@ -70,6 +70,11 @@ export class FeedTail {
     this.#parts = parts;
   }
 
+  /** Number of waiting readers. */
+  get size(): number {
+    return this.#waiters.size;
+  }
+
   /**
    * Entries after an offset of a whole entry.
    * @returns null where they are not all in memory
