@@ -220,6 +220,20 @@ describe('a write in a Redis cluster', () => {
     await expectTexts(changes, ['a', 'b', 'c']);
   });
 
+  it('is not told again where its number is forgotten, as its month was told long after', async () => {
+    const { changes, days, publish, keys, texts } = await openFeed();
+    await control.xadd(keys.outbox, `${Date.now() - 20 * MINUTE_MS}-0`, 't', 'a', 'c', '1');
+    await writeNow(days, { told: one('b') });
+    await expectTexts(changes, ['a', 'b']);
+    await writeNow(days, { told: one('c') });
+    await expectTexts(changes, ['a', 'b', 'c']);
+    expect((await control.hget(keys.published, memberOf(PLACE)))?.split(' ')).toHaveLength(2);
+    await writeNow(days, { told: one('d') });
+    await expectTexts(changes, ['a', 'b', 'c', 'd']);
+    await publish(true);
+    expect(await texts()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   it('leaves nothing but its number a minute after it was told, and not that after days', async () => {
     const { changes, days, publish, age, keys, texts } = await openFeed();
     await writeNow(days, { told: one('a') });
