@@ -3,8 +3,8 @@
  * shows, whatever went wrong meanwhile.
  */
 import { decodeEarlier, decodeMonth } from '../../src/reports/days/month.js';
-import { daysOfMonth, monthsOf } from '../../src/reports/days/whole-month.js';
-import { newestTold } from '../../src/reports/feed/month-changes.js';
+import { monthsOf } from '../../src/reports/days/whole-month.js';
+import { changesOf } from '../../src/reports/feed/month-changes.js';
 import type { MemoryServer } from '../support/memory/memory-store.js';
 import { ask } from './readers.js';
 import { lapse, type WorldOfSeed } from './world.js';
@@ -95,10 +95,10 @@ async function newestIn(
     const before = new Map(
       [...stored.earlier].map(([day, bytes]) => [day, bytes === null ? [] : (decodeEarlier(bytes) ?? [])]),
     );
-    for (const [at, date] of daysOfMonth(place.month).entries()) {
-      const revision = newestTold({ ...month, before, told }, at + 1);
-      if (revision != null) newest.set(`${place.series.slice(0, 22)} ${date}`, revision.id);
-    }
+    const nothing = { days: new Map(), before: new Map(), told };
+    for (const { day, revision } of changesOf(nothing, { ...month, before, told }))
+      if (revision !== null)
+        newest.set(`${place.series.slice(0, 22)} ${place.month}-${String(day).padStart(2, '0')}`, revision);
   }
   return newest;
 }

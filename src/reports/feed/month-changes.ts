@@ -15,11 +15,6 @@ export interface ToldMonth extends Pick<Month, 'days' | 'told'> {
  * @returns the newest revision of a day that history shows under the told generation; null: none; undefined: it may be one of the
  *   earlier ones, which are not at hand
  */
-export function newestTold(month: ToldMonth, day: number): Revision | null | undefined {
-  const line = month.days.get(day);
-  return line === undefined ? null : newestOf(month, day, line);
-}
-
 function newestOf({ told, before }: ToldMonth, day: number, line: Day): Revision | null | undefined {
   const { latest, earlier } = line;
   if (told === null || latest === null) return null;
