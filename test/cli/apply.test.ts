@@ -182,7 +182,7 @@ describe('GATEWAY_TEAMS_FILE', () => {
     const env = { ...BASE, GATEWAY_TEAMS_FILE: path };
     const started = await launchGateway(env);
     expect(await started.exited).toEqual({ code: 78, signal: null });
-    const fault = `${path}:3: teams.0.scopes.0: was "all"; allowed is one of report:read, report:pin, platform:read, platform:write, cache:refresh, mcp\n`;
+    const fault = `${path}:3: teams.0.scopes.0: was "all"; allowed is one of report:read, report:pin, report:watch, platform:read, platform:write, cache:refresh, mcp\n`;
     expect(started.stderr).toBe(fault);
     expect(await runCli(['config', 'check'], env)).toMatchObject({ code: 78, stderr: fault });
     const gone = await runCli(['config', 'check'], { ...env, GATEWAY_TEAMS_FILE: '/nowhere.yaml' });

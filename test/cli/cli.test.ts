@@ -389,7 +389,7 @@ describe('exit codes', () => {
     [
       'teams create a --scopes report',
       65,
-      '--scopes must be one of report:read, report:pin, platform:read, ',
+      '--scopes must be one of report:read, report:pin, report:watch, platform:read, ',
     ],
     [
       'teams create a --advertisers 0 --default-format xml',

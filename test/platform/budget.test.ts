@@ -38,6 +38,21 @@ interface Ask {
 }
 
 describe('the budget', () => {
+  it('lets a call that waits for all start after those of all teams, whoever is charged', async () => {
+    const budget = createBudget({ maxConcurrent: () => 1, maxQueued: 9 });
+    const started: string[] = [];
+    const ask = async (name: string, team: string, waitsForAll: boolean) => {
+      const release = await budget.acquire(team, patient(), waitsForAll);
+      started.push(name);
+      release();
+    };
+    const release = await budget.acquire('a', patient());
+    const asked = [ask('watch', 'a', true), ask('b', 'b', false), ask('a', 'a', false), ask('c', 'c', false)];
+    release();
+    await Promise.all(asked);
+    expect(started).toEqual(['b', 'c', 'a', 'watch']);
+  });
+
   it('never runs more than the limit, never loses a turn, never leaves one idle, whatever happens when', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.nat(4), steps, async (limit, maxQueued, script) => {

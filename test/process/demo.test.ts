@@ -33,7 +33,7 @@ it('npm run demo without its past prints lines that work when they are pasted, a
   expect(said(/advertiserId=4/)[0]).toContain('"code":"advertiser_forbidden"');
   expect(JSON.parse(said(/\/gateway\/v1\/me/)[0] ?? '')).toMatchObject({
     team: { id: 'growth' },
-    scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'mcp'],
+    scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'report:watch', 'mcp'],
   });
   expect(JSON.parse(said(/\/admin\/v1\/teams/)[0] ?? '')).toMatchObject({ teams: [{ id: 'growth' }] });
   expect(JSON.parse(said(/\/admin\/v1\/token/)[0] ?? '')).toMatchObject({ active: { source: 'seed' } });

@@ -19,7 +19,7 @@ export const TEAM = {
   id: 'growth',
   name: 'Growth analytics',
   advertisers: [1, 2, 3],
-  scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'mcp'],
+  scopes: ['report:read', 'platform:read', 'platform:write', 'report:pin', 'report:watch', 'mcp'],
 } as const;
 
 /**

@@ -3,7 +3,7 @@ import { type DayRange, type PlanRules, planCalls, stretchCalls } from '../cache
 import type { RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, isFinal, isFinalDay, MAX_FUTURE_MS } from '../rows/freshness.js';
 
-const DAY_MS = 86_400_000;
+const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
 /** A final day is read so often. */
 const WEEK_DAYS = 7;
 const WEEK_MS = WEEK_DAYS * DAY_MS;
@@ -58,10 +58,10 @@ export function isOver({ to, today, maxAgeDays }: Pick<Watched, 'to' | 'today' |
   return to < today - maxAgeDays;
 }
 
-/** How often a day of this age is read while it is not final, milliseconds. */
+/** How often a day of this age is read while it is not final, milliseconds; at most once a minute. */
 function intervalMs(age: number, { currentMs, restatingMs, settled }: FreshnessRules): number {
-  if (age <= 0) return currentMs;
-  return settled !== undefined && age >= settled.fromAge ? settled.ms : restatingMs;
+  const isSettled = settled !== undefined && age >= settled.fromAge;
+  return Math.max(MINUTE_MS, age <= 0 ? currentMs : isSettled ? settled.ms : restatingMs);
 }
 
 /** @param known the last fetch of a day; undefined: it was never fetched, or its rows are void */

@@ -61,7 +61,7 @@ export function createReadWatches(g: Gateway, { watches, prover }: ReadWatchesOp
       return nowMs;
     }
     if (state === 'done' || reason !== null) return nowMs + MINUTE_MS;
-    const plan = await watches.plan(judged);
+    const plan = await watches.plan(judged, nowMs);
     if (plan === null) return nowMs + MINUTE_MS;
     if (plan.ranges.length === 0) return Math.min(plan.nextMs ?? untilMs, untilMs);
     const { failed } = (await watches.lastReads.of(watch.owner))(watch.id);
@@ -76,12 +76,13 @@ export function createReadWatches(g: Gateway, { watches, prover }: ReadWatchesOp
     ranges: readonly DayRange[],
     isStopped: () => boolean,
   ): Promise<number> {
+    const sinceMs = g.now();
     try {
       for (const range of ranges) {
         if (isStopped()) return g.now();
         await readRange(g, team, judged, range);
       }
-      const left = await watches.plan(judged);
+      const left = await watches.plan(judged, sinceMs);
       if (left !== null && left.ranges.length > 0) throw new GatewayError('upstream_error', NOT_BY_DAY);
       g.count('watch_reads', { outcome: 'read' });
       await watches.lastReads.note(watch, () => ({ readAt: g.now() }));

@@ -27,8 +27,6 @@ export interface Watch extends RecordOf<typeof WatchRecord> {
   readonly id: string;
 }
 
-export type WatchBook = ReturnType<typeof createWatchBook>;
-
 const TRIES = 10;
 const CHANGED = { what: 'The watches of the team', tries: TRIES };
 
@@ -47,8 +45,17 @@ export function createWatchBook(registry: Registry) {
       .flatMap(read)
       .sort((a, b) => (a.id < b.id ? -1 : 1));
 
+  // The leader looks at all of them each second.
+  let all: readonly Watch[] | null = null;
+  registry.onChange(PREFIX, () => {
+    all = null;
+  });
+
   return {
-    all: () => listIn(PREFIX),
+    all(): readonly Watch[] {
+      all ??= listIn(PREFIX);
+      return all;
+    },
     of: (owner: string) => listIn(`${PREFIX}${owner}/`),
     get(owner: string, id: string): Watch | null {
       const record = recordOf(owner, id);
@@ -86,7 +93,6 @@ export function createWatchBook(registry: Registry) {
       });
       return isThere;
     },
-    onChange: (listener: () => void) => registry.onChange(PREFIX, listener),
   };
 }
 

@@ -60,7 +60,8 @@ export function createWatches(g: Used, { registry, documents, teams }: WatchPart
     judge: (query: Query, maxAgeDays: number): Judged => judge(g, query, maxAgeDays),
     /** As of now. @throws GatewayError if the team may not watch, or not see the report any more */
     judgeFor: (team: Team, watch: Watch): Judged => judge(g, queryOf(g, team, watch), watch.maxAgeDays),
-    plan: (judged: Judged): Promise<WatchPlan | null> => planOf(g, judged),
+    /** @returns null if the store cannot be read */
+    plan: (judged: Judged, nowMs: number): Promise<WatchPlan | null> => planOf(g, judged, nowMs),
     /** @returns in the order given */
     async show(team: Team, owner: string, watches: readonly Watch[]): Promise<readonly ShownWatch[]> {
       const lastOf = await lastReads.of(owner);
@@ -117,8 +118,7 @@ function judge(g: Kinds, query: Query, maxAgeDays: number): Judged {
   return { ...known, state: status.state === 'proven' ? 'watching' : 'proving', reason };
 }
 
-/** @returns null if the store cannot be read */
-async function planOf({ lookUp, learner, now }: Used, judged: Judged): Promise<WatchPlan | null> {
+async function planOf({ lookUp, learner }: Used, judged: Judged, nowMs: number): Promise<WatchPlan | null> {
   const { question, watched } = judged;
   const { report, series } = question;
   const days = watchedDays(watched);
@@ -128,7 +128,7 @@ async function planOf({ lookUp, learner, now }: Used, judged: Judged): Promise<W
   if (degraded) return null;
   const { generation } = learner.status(report);
   const known = daysFound(refs, found);
-  return planWatch({ ...watched, nowMs: now() }, (day) => {
+  return planWatch({ ...watched, nowMs }, (day) => {
     const header = known.get(isoDay(day))?.header;
     return header?.splitFrom?.generation === generation ? header : undefined;
   });
@@ -151,7 +151,7 @@ async function foundOf(g: Used, team: Team, watch: Watch): Promise<Found> {
   const { from, to } = question.report;
   const found = { state, reason, period: { from, to }, ...priceOf(watched) };
   if (state !== 'watching' || reason !== null) return { ...found, nextMs: null };
-  const plan = await planOf(g, judged).catch(whenAway(() => null));
+  const plan = await planOf(g, judged, g.now()).catch(whenAway(() => null));
   return { ...found, nextMs: plan === null ? null : (plan.nextMs ?? untilMs) };
 }
 

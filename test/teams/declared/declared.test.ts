@@ -72,7 +72,7 @@ describe('faults', () => {
       'teams.yaml:10: teams.1.disabled: was "no"; allowed is true or false',
       expect.stringMatching(/^teams\.yaml:11: teams\.1\.colour: was set; allowed is no member of this name/),
       'teams.yaml:13: teams.2.id: was not set; allowed is lower-case letters, digits and hyphens, at most 40, and not gateway',
-      'teams.yaml:14: teams.2.scopes.1: was "report:write"; allowed is one of report:read, report:pin, platform:read, platform:write, cache:refresh, mcp',
+      'teams.yaml:14: teams.2.scopes.1: was "report:write"; allowed is one of report:read, report:pin, report:watch, platform:read, platform:write, cache:refresh, mcp',
       expect.stringMatching(/^teams\.yaml:15: teams\.3: was 7; allowed is a mapping of id, name/),
     ]);
   });
