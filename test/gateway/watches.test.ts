@@ -148,6 +148,42 @@ describe('a watch', () => {
     expect((await put(LAST_30, {}, 'w100')).status).toBe(200);
   });
 
+  it('of a later release is shown with what is known of it, and a damaged one is not there', async () => {
+    const { gateway, key } = await scene();
+    const later = { endpoint: 'campaigns/get', query: FIXED, maxAgeDays: 45, createdAt: 0, further: true };
+    const writes = new Map([
+      ['watch/watcher:0/later', JSON.stringify(later)],
+      ['watch/watcher:0/damaged', '{"endpoint":1}'],
+    ]);
+    await gateway.services.registry.commit({ writes });
+    const list = (await gateway.call(WATCHES, { key })).json<{ data: Shown[] }>();
+    expect(list.data.map(({ id, days }) => [id, days])).toEqual([['later', 11]]);
+    expect(outcomeOf(await gateway.call(`${WATCHES}/damaged`, { key }))).toBe('404 not_found');
+  });
+
+  it('of a kind that is refuted later is kept, and not read until it is proven again', async () => {
+    const { gateway, put, get, lookAfter } = await scene();
+    await put();
+    await lookAfter(0);
+    const [[record = '', stored] = []] = gateway.services.registry.list('divisible/');
+    const refuted = {
+      ...JSON.parse(stored?.value ?? ''),
+      ...{ state: 'refuted', generation: 'other', refutedFor: 'It was wrong.' },
+      refutedUntil: gateway.clock.now() + DAY,
+    };
+    await gateway.services.registry.commit({ writes: new Map([[record, JSON.stringify(refuted)]]) });
+    expect(await lookAfter(2 * HOUR)).toEqual([]);
+    expect(await get()).toMatchObject({
+      state: 'proving',
+      reason: 'Fetched as a whole until 2026-11-22T12:00:00.000Z. It was wrong.',
+      nextReadAt: null,
+    });
+    // The proof, and then all days: those before are of another generation.
+    await lookAfter(DAY);
+    await look(gateway);
+    expect(await get()).toMatchObject({ state: 'watching', reason: null });
+  });
+
   it('with dryRun=1 has a price, and nothing is kept, proved or read', async () => {
     const { gateway, key, put, lookAfter } = await scene({}, false);
     const reply = await put(LAST_30, {}, 'w?dryRun=1');
