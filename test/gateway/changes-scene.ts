@@ -21,6 +21,8 @@ export type ChangesScene = HistoryScene & Awaited<ReturnType<typeof changesScene
 export async function changesScene(...options: Parameters<typeof historyScene>) {
   const scene = await historyScene(...options);
   const { gateway, key } = scene;
+  // The leader tells the days of the proof, at once.
+  await gateway.services.reporting.led['telling of months anew'](() => false);
   const feed = (query = '', call: Call = {}) =>
     gateway.call(`${CHANGES}${query === '' ? '' : `?${query}`}`, { key, ...call });
   return {

@@ -6,6 +6,7 @@ import { sleep, turn, uptimeMs } from '../../lib/time.js';
 import type { MonthPlace } from '../../store/days-port.js';
 import type { Job } from '../../store/jobs.js';
 import { type Documents, whenAway } from '../../store/port.js';
+import { createTurns } from '../../store/turns.js';
 import { type Days, withMarkedDay } from '../days/days.js';
 import { decodeMonth, type Month } from '../days/month.js';
 import type { OpenMonth } from '../days/note-fetch.js';
@@ -45,7 +46,7 @@ export function createTellKinds(options: TellKindsOptions): Job {
   let stamp: string | null = null;
   /** When walks are due. */
   let due: readonly number[] = [];
-  return async (isStopped) => {
+  async function look(isStopped: () => boolean): Promise<void> {
     const nowMs = uptimeMs();
     if (nowMs - askedMs > LED_MS) due = [nowMs];
     askedMs = nowMs;
@@ -61,7 +62,10 @@ export function createTellKinds(options: TellKindsOptions): Job {
     } finally {
       askedMs = uptimeMs();
     }
-  };
+  }
+
+  const turns = createTurns();
+  return (isStopped) => turns('', () => look(isStopped));
 }
 
 /** @returns whether all months were written that are to be told anew. @throws StoreUnavailable */

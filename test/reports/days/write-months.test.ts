@@ -272,7 +272,7 @@ it('a month of a newer release is neither read nor written', async () => {
   const stamp = present?.stamp ?? 0;
   await store.write([{ series: 's', month: MONTH, stamp, index: newer, order: 1, ttlMs: null, ...rest }]);
   expect(await days.read('s', [dateIn(5)])).toEqual(new Map());
-  expect(await days.states('s', [dateIn(5)])).toEqual([{ asked: [], revisions: [] }]);
+  expect(await days.states('s', [dateIn(5)])).toEqual([{ asked: [], report: null, revisions: [] }]);
   await expect(days.write(oneOf('s', 2))).rejects.toThrow('newer release');
   expect(calls).toEqual([]);
   const [after] = await store.read('s', [{ month: MONTH, days: [] }]);
