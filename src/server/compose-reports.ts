@@ -41,12 +41,11 @@ export function composeReports(options: ReportingOptions) {
   // A store that is away is looked at again in an hour, or by the next fetch.
   const compareClocks = () => g.days.compareClocks().catch(whenAway(() => {}));
   background(compareClocks());
-  const { registry, store, logger } = options;
+  const { registry, store, erasures, logger } = options;
   const { changes, bus, documents } = store;
   const watches = createWatches(g, { registry, documents, teams: lives });
   const reports = createReports(g, { pins, lives, prover, watches });
-  const { isErased } = options.erasures;
-  const feed = createFeed({ changes, bus, documents, days: g.days, isErased, logger });
+  const feed = createFeed({ changes, bus, documents, days: g.days, erasures, logger });
   return {
     /** For calls about reports and learned facts. */
     reports,

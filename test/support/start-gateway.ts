@@ -48,6 +48,8 @@ export interface GatewayOptions {
   readonly agent?: Dispatcher;
   /** `debug` unless given, which shows the stages of each request; answers at once are given above it. */
   readonly logLevel?: string;
+  /** Whether the process is told to stop. */
+  readonly stopping?: () => boolean;
 }
 
 /** A log line as JSON. */
@@ -188,7 +190,7 @@ export async function startGatewayAt(
   const app = {
     services,
     adminToken: fixedSecret('ADMIN_TOKEN', ADMIN_TOKEN),
-    stopping: () => false,
+    stopping: options.stopping ?? (() => false),
     metricsText: () => services.metrics.registry.metrics(),
     workersReady: () => true,
     dataUrl(): string | null {

@@ -20,12 +20,12 @@ export interface Wait {
   readonly position: string;
   /** By the monotonic clock. */
   readonly untilMs: number;
-  /** Whether team and key are as they were. @throws GatewayError if the key is no longer valid */
+  /** Whether it may see what it could see when the wait began. @throws GatewayError if it may not ask any more */
   readonly isSame: () => boolean;
   readonly raw: ServerResponse;
 }
 
-/** news: there may be messages · over: the time is up · ended: team or key have changed, or the process stops · gone: nobody waits */
+/** news: there may be messages · over: the time is up · ended: its rights have changed, or the process stops · gone: nobody waits */
 export type Woken = 'news' | 'over' | 'ended' | 'gone';
 
 /** Of a team, in a process. */

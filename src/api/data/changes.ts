@@ -174,7 +174,7 @@ async function waitForBatch(
 }
 
 function waitOf(open: Follower['open'], reader: FollowedReader, { next }: FeedBatch) {
-  return { reader, position: next.position, isSame: () => open().caller.team === reader.caller.team };
+  return { reader, position: next.position, isSame: () => open().view === reader.view };
 }
 
 /** From the memory of this process if it reaches back so far. @throws GatewayError */
@@ -234,9 +234,9 @@ async function sendEvents(f: Follow, follower: Follower): Promise<FastifyReply> 
   const { reader, reply } = follower;
   // Before the headers: its errors are answers.
   const first = await firstOf(f, follower);
+  if (reply.raw.destroyed) return reply;
+  reply.raw.once('close', f.waits.enter(reader));
   if (first.count > 0) await charge(f, reader, follower.request, first.count);
-  const leave = f.waits.enter(reader);
-  reply.raw.once('close', leave);
   const voiding = await f.feed.voiding();
   const headers = {
     'cache-control': 'no-cache',

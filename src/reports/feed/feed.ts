@@ -81,7 +81,8 @@ export function createFeed(
       const found = from.count === ALL ? tail.after(from) : null;
       if (found === null) return null;
       const { entries, sinceMs } = found;
-      const name = `${reader.view} ${writeOffset(from)} ${entries.at(-1)?.position}`;
+      const version = options.erasures.version();
+      const name = `${reader.view} ${writeOffset(from)} ${entries.at(-1)?.position} ${version}`;
       let batch = shared.get(name);
       if (batch === undefined) {
         batch = await compose(reader, await lookThrough(reader, from, entries, async ({ made }) => made));
@@ -183,8 +184,8 @@ async function lookThrough<E extends FeedEntry>(
     const all = takes(reader, made) ? await made.messages() : [];
     let place = next.count < ALL && isOf(next, entry) ? next.count : 0;
     for (; place < all.length && messages.length < limit; place += 1) {
-      const message = all[place] as Message;
-      if (made.entry?.type !== 'grants' && !reader.maySee(message.accounts)) continue;
+      const message = shownTo(reader, made, all[place] as Message);
+      if (message === null) continue;
       const count = place + 1 === all.length ? ALL : place + 1;
       messages.push({ message, after: offsetAfter(at.incarnation, entry, count) });
     }
@@ -193,6 +194,14 @@ async function lookThrough<E extends FeedEntry>(
     next = offsetAfter(at.incarnation, entry);
   }
   return { messages, next, isUpToDate: true };
+}
+
+/** @returns null: its team may not see it */
+function shownTo(reader: FeedReader, { entry }: MadeEntry, message: Message): Message | null {
+  const { accounts, old } = message;
+  if (entry?.type === 'grants') return message;
+  if (!reader.maySee(accounts)) return null;
+  return old === null || reader.maySee(old.accounts) ? message : { ...message, tail: old.tailWithout };
 }
 
 /** Whether an entry may have messages for a reader: judged by its report alone. */

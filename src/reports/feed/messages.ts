@@ -20,8 +20,10 @@ export interface Message {
   readonly tail: string;
   /** It has a `value`, which may get rows. */
   readonly hasValue: boolean;
-  /** Account ids of the report and of all rows that it tells of; null: unknown, and no team with a list may see it. */
+  /** Account ids of the report and of its rows; null: unknown, and no team with a list may see it. */
   readonly accounts: readonly string[] | null;
+  /** The tail for teams that may not see all accounts of the rows before; null: the same. */
+  readonly old: { readonly accounts: readonly string[]; readonly tailWithout: string } | null;
   /** Where its rows are; null: it has none to show. */
   readonly rows: { readonly series: string; readonly date: string; readonly revision: string } | null;
 }
@@ -31,13 +33,13 @@ export interface MadeEntry {
   readonly entry: DaysEntry | GrantsEntry | null;
   /** Null: unknown, as the month is gone. */
   readonly report: MonthReport | null;
-  /** By place of the change in the entry. Made once. */
+  /** By place of the change in the entry. Made once, and again after an erasure. */
   messages(): Promise<readonly Message[]>;
 }
 
 export interface MakeOptions {
   readonly days: Pick<Days, 'states' | 'rows'>;
-  readonly isErased: Erasures['isErased'];
+  readonly erasures: Pick<Erasures, 'isErased' | 'version'>;
 }
 
 const SHOWN_SERIES_CHARS = 22;
@@ -60,7 +62,7 @@ export const shownSeries = (series: string): string => series.slice(0, SHOWN_SER
 export type MakeEntry = ReturnType<typeof createMessages>;
 
 export function createMessages(options: MakeOptions) {
-  const { days } = options;
+  const { days, erasures } = options;
   const reports = new LRUCache<string, MonthReport>({ max: REPORTS });
   const readKnown = createReadKnown(options);
 
@@ -102,10 +104,13 @@ export function createMessages(options: MakeOptions) {
       if (entry.type === 'grants') return { entry, report: null, messages: async () => grantsOf(entry) };
       const report = reports.get(entry.series) ?? (await statesOf(entry))[0]?.report ?? null;
       let made: Promise<readonly Message[]> | null = null;
+      let version = 0;
       return {
         entry,
         report,
         messages() {
+          if (version !== erasures.version()) made = null;
+          version = erasures.version();
           made ??= make(entry).catch((error: unknown) => {
             // The next reader tries again.
             made = null;
@@ -128,7 +133,7 @@ interface KnownWanted {
 }
 
 /** @returns reads what can still be read of revisions, by date and id. It throws StoreUnavailable */
-function createReadKnown({ days, isErased }: MakeOptions) {
+function createReadKnown({ days, erasures: { isErased } }: MakeOptions) {
   const memory = new LRUCache<string, Known>({ max: SUMS });
   return async (series: string, wanted: readonly KnownWanted[]): Promise<ReadonlyMap<string, Known>> => {
     const nameOf = ({ day, revision }: KnownWanted) => `${day} ${revision.id}`;
@@ -153,7 +158,7 @@ function createReadKnown({ days, isErased }: MakeOptions) {
 }
 
 /** @returns reads rows as JSON, in order; null where they can no longer be read, or are too large. It throws StoreUnavailable */
-function createReadRows({ days, isErased }: MakeOptions) {
+function createReadRows({ days, erasures: { isErased } }: MakeOptions) {
   async function read({ series, date, revision: id }: NonNullable<Message['rows']>): Promise<string | null> {
     const [state] = await days.states(series, [date]);
     const revision = byId(state?.revisions ?? [], id);
@@ -190,9 +195,30 @@ interface Parts {
 }
 
 function messageOf(parts: Parts): Message {
-  const { entry, change, date, asked, now, after, before } = parts;
+  const { entry, change, date, now, after, before } = parts;
   const key = `${shownSeries(entry.series)} ${date}`;
-  const old = change.before === null ? undefined : { revision: change.before, totals: before?.totals };
+  const start = `{"type":"day","key":${JSON.stringify(key)}`;
+  const accounts = accountsOf(parts);
+  const own = new Set(accounts);
+  const isOldForeign = before?.accounts.some((account) => !own.has(account)) === true;
+  const same = {
+    key,
+    accounts,
+    tail: tailOf(parts, before?.totals),
+    old: isOldForeign ? { accounts: before.accounts, tailWithout: tailOf(parts, undefined) } : null,
+  };
+  if (change.revision === null) return { ...same, head: start, hasValue: false, rows: null };
+  const value = JSON.stringify(shownValue(parts));
+  const isReadable = after !== undefined && now?.void === undefined;
+  return {
+    ...same,
+    head: `${start},"value":${value.slice(0, -1)}`,
+    hasValue: true,
+    rows: isReadable ? { series: entry.series, date, revision: change.revision } : null,
+  };
+}
+
+function tailOf({ entry, change }: Parts, totals: Known['totals'] | undefined): string {
   const operation = change.revision === null ? 'delete' : change.before === null ? 'insert' : 'update';
   const headers = {
     operation,
@@ -202,31 +228,16 @@ function messageOf(parts: Parts): Message {
     ...(change.afterFinal && { afterFinal: true }),
     ...(change.isMethod && { method: true }),
   };
-  const more = JSON.stringify({ ...(old && { old_value: old }), headers });
-  const start = `{"type":"day","key":${JSON.stringify(key)}`;
-  const accounts = accountsOf(asked, [after, before], now !== undefined && after === undefined);
-  if (change.revision === null)
-    return { key, head: start, tail: `,${more.slice(1)}`, hasValue: false, accounts, rows: null };
-  const value = JSON.stringify(shownValue(parts));
-  const isReadable = after !== undefined && now?.void === undefined;
-  return {
-    key,
-    head: `${start},"value":${value.slice(0, -1)}`,
-    tail: `},${more.slice(1)}`,
-    hasValue: true,
-    accounts,
-    rows: isReadable ? { series: entry.series, date, revision: change.revision } : null,
-  };
+  const old = change.before !== null && { old_value: { revision: change.before, totals } };
+  const end = change.revision === null ? '' : '}';
+  return `${end},${JSON.stringify({ ...old, headers }).slice(1)}`;
 }
 
-/** @param isUnread rows exist, and what accounts they name is unknown */
-function accountsOf(
-  asked: readonly string[],
-  known: readonly (Known | undefined)[],
-  isUnread: boolean,
-): readonly string[] | null {
-  const found = [...asked, ...known.flatMap((one) => one?.accounts ?? [])];
-  return found.length === 0 || (isUnread && asked.length === 0) ? null : [...new Set(found)];
+/** That a day is gone is told to teams that may ask for it. Rows that cannot be read may name any account. */
+function accountsOf({ change, asked, after, before }: Parts): readonly string[] | null {
+  if (change.revision === null) return asked.length > 0 ? asked : (before?.accounts ?? null);
+  const found = [...asked, ...(after?.accounts ?? [])];
+  return after === undefined || found.length === 0 ? null : [...new Set(found)];
 }
 
 function shownValue({ entry, change, date, report, now, after }: Parts): object {
@@ -262,6 +273,7 @@ function grantsOf({ at, given, taken }: GrantsEntry): Message[] {
       tail: '',
       hasValue: false,
       accounts: [],
+      old: null,
       rows: null,
     };
   };

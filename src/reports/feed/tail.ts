@@ -104,6 +104,11 @@ export class FeedTail {
     return () => void this.#waiters.delete(waiter);
   }
 
+  /** Readers. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
   stop(): void {
     if (this.#ticks === null) return;
     stopTicks(this.#ticks);

@@ -45,9 +45,10 @@ export interface KeptAccounts {
 export type Erasures = ReturnType<typeof createErasures>;
 
 export function createErasures(registry: Registry, purges: Pick<Purges, 'append'>) {
-  let known = read();
+  let [known, version] = [read(), 0];
   registry.onChange(ERASURES_RECORD, () => {
     known = read();
+    version += 1;
   });
 
   function read(): readonly Erasure[] {
@@ -56,6 +57,8 @@ export function createErasures(registry: Registry, purges: Pick<Purges, 'append'
   }
 
   return {
+    /** Grows with every change: what was made of data before may show what is erased now. */
+    version: () => version,
     isErased: (kept: KeptAccounts): boolean =>
       known.some((one) => isBefore(kept, one) && concerns(one.advertiserId, kept)),
     /** Erasures whose rows may not be removed yet. */
