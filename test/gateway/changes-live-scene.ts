@@ -99,7 +99,7 @@ export function eventsOf(response: Response) {
       .split('\n\n')
       .slice(0, -1)
       .map((block) => {
-        const [, type = 'comment', data = 'null'] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+        const [, type = 'comment', data = 'null'] = /^event: (\w+)\ndata:(.*)$/.exec(block) ?? [];
         return { type, data: JSON.parse(data) as unknown };
       });
   return {

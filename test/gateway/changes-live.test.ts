@@ -38,7 +38,7 @@ describe('a long poll', () => {
     const response = await answer;
     expect(kindsIn(await messages(response))).toEqual(FIRST);
     expect(Object.fromEntries(response.headers)).toMatchObject({
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': 'application/json',
       'cache-control': 'private, max-age=0',
       'stream-up-to-date': 'true',
       'stream-cursor': expect.stringMatching(/^\d+$/),

@@ -97,7 +97,7 @@ async function head({ feed }: Follow, reply: FastifyReply): Promise<FastifyReply
       'stream-next-offset': writeOffset(next),
       'changes-since': timeOf(sinceMs),
     })
-    .send('');
+    .send(Buffer.alloc(0));
 }
 
 /** Where a question begins; `now` is the end of the feed. @throws GatewayError; StoreUnavailable */
@@ -204,10 +204,9 @@ async function sendBatch(
 ): Promise<FastifyReply> {
   if (batch.count > 0) await charge(f, reader, request, batch.count);
   const voiding = await f.feed.voiding();
-  return reply
-    .headers({ ...headers, ...streamHeaders(batch), ...(voiding !== null && { 'changes-voiding': voiding }) })
-    .type('application/json')
-    .send(batch.body);
+  const all = { ...headers, ...streamHeaders(batch), ...(voiding !== null && { 'changes-voiding': voiding }) };
+  // As text its type would get a charset, which the type of a stream has not.
+  return reply.headers(all).type('application/json').send(Buffer.from(batch.body));
 }
 
 function streamHeaders({ next, isUpToDate, sinceMs }: Omit<FeedBatch, 'body' | 'count'>) {
@@ -288,6 +287,6 @@ function eventsOf({ body, count, next, isUpToDate }: FeedBatch, cursor: string):
     streamCursor: cursor,
     ...(isUpToDate && { upToDate: true }),
   };
-  const data = count === 0 ? '' : `event: data\ndata: ${body}\n\n`;
-  return `${data}event: control\ndata: ${JSON.stringify(control)}\n\n`;
+  const data = count === 0 ? '' : `event: data\ndata:${body}\n\n`;
+  return `${data}event: control\ndata:${JSON.stringify(control)}\n\n`;
 }

@@ -26,6 +26,7 @@ async function feedOf(rows: Rows, asked: readonly string[], kinds: readonly Part
   };
   const feed = createFeed({
     ...{ changes, bus, logger },
+    documents: { get: async () => null },
     days: {
       states: async (_series, dates) => dates.map(() => ({ asked, report, revisions })),
       rows: async (_series, wanted) =>
