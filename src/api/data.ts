@@ -163,11 +163,12 @@ function registerAskRoutes(app: FastifyInstance, services: Services): void {
 }
 
 function registerFeed(app: FastifyInstance, { services, stopping }: PlaneOptions): void {
-  const { identify, clock, nameOf, limits, registry, reporting } = services;
+  const { identify, clock, nameOf, limits, metrics, registry, reporting } = services;
   registerChanges(app, {
     nameOf,
     feed: reporting.feed,
     limits: limits.teams,
+    count: metrics.count,
     version: () => registry.version,
     identify,
     clock,

@@ -239,13 +239,13 @@ describe('the rights of readers that wait', () => {
     await scene.gateway.manage('PATCH', '/teams/growth', { advertisers: [1] });
     expect(await codeOf(await both.answer)).toBe('403 advertiser_forbidden');
     const response = await any.answer;
-    expect(response.status).toBe(204);
-    const next = scene.live(`offset=${placeIn(response).next}&live=long-poll`, key);
-    await scene.untilWaiting();
+    // The leader tells the team of its list meanwhile, or a little later.
+    expect([200, 204]).toContain(response.status);
     await scene.ask(OF_2);
     await scene.ask(BY_DATE);
-    const told = await messages(await next);
-    expect(told.map(({ value }) => value?.advertiserId)).toEqual([1, 1, 1]);
+    const { messages: told } = await scene.follow(placeIn(response).next, '', { key });
+    const days = told.filter(({ type }) => type === 'day');
+    expect(days.map(({ value }) => value?.advertiserId)).toEqual([1, 1, 1]);
   });
 
   it.each([

@@ -10,6 +10,7 @@ import type { Feed, FeedBatch } from '../../reports/feed/feed.js';
 import { type Offset, writeOffset } from '../../reports/feed/offset.js';
 import { digest } from '../../reports/query/platform-call.js';
 import type { Services } from '../../server/services.js';
+import type { Count } from '../../telemetry/counters.js';
 import { getChanges } from '../operations/past.js';
 import { unlessAway } from './ask.js';
 import {
@@ -19,7 +20,7 @@ import {
   readerOf,
   readQuestion,
 } from './changes-question.js';
-import { createWaits, type Waits, type WaitsOptions, type Woken } from './changes-waits.js';
+import { createWaits, type Wait, type Waits, type WaitsOptions, type Woken } from './changes-waits.js';
 import { serveTeam } from './serve.js';
 
 interface ChangesOptions
@@ -27,6 +28,7 @@ interface ChangesOptions
     Omit<WaitsOptions, 'monotonicMs' | 'tail'> {
   readonly feed: Feed;
   readonly limits: Services['limits']['teams'];
+  readonly count: Count;
 }
 
 interface Follow extends ChangesOptions {
@@ -150,19 +152,14 @@ async function firstOf(f: Follow, { question, reader }: Asked): Promise<FeedBatc
 }
 
 /** @returns null: nobody waits any more. @throws GatewayError */
-async function waitForBatch(
-  f: Follow,
-  { reply: { raw }, ...follower }: Follower,
-  first: FeedBatch,
-  untilMs: number,
-) {
+async function waitForBatch(f: Follow, follower: Follower, first: FeedBatch, untilMs: number) {
   let [batch, reader] = [first, follower.reader];
   if (batch.count > 0) return { batch, reader };
   const leave = f.waits.enter(reader);
   try {
     for (let why: Woken = 'news'; why === 'news' && batch.count === 0; ) {
       if (batch.isUpToDate)
-        why = await f.waits.wait({ ...waitOf(follower.open, reader, batch), untilMs, raw });
+        why = await waitOn(f, follower, reader, { position: batch.next.position, untilMs });
       if (why === 'gone') return null;
       reader = follower.open();
       batch = await readOn(f, reader, batch);
@@ -173,26 +170,32 @@ async function waitForBatch(
   }
 }
 
-function waitOf(open: Follower['open'], reader: FollowedReader, { next }: FeedBatch) {
-  return { reader, position: next.position, isSame: () => open().view === reader.view };
-}
-
 /** From the memory of this process if it reaches back so far. @throws GatewayError */
 async function readOn(f: Follow, reader: FollowedReader, { next }: FeedBatch): Promise<FeedBatch> {
   return (await unlessAway(f.feed.readTail(reader, next))) ?? (await unlessAway(f.feed.read(reader, next)));
 }
 
 /** Charges the team for an answer with messages. @throws GatewayError `rate_limited` */
-async function charge(
-  f: Follow,
-  { caller }: FollowedReader,
-  request: FastifyRequest,
-  count: number,
-): Promise<void> {
+async function charge(f: Follow, { caller }: FollowedReader, request: FastifyRequest): Promise<void> {
   await f.limits.count(caller.team);
   request.trace.subject = CHANGES_PATH;
-  request.trace.rows += count;
 }
+
+function noteSent(f: Follow, request: FastifyRequest, { count }: Pick<FeedBatch, 'count'>): void {
+  request.trace.rows += count;
+  f.count('changes_sent', {}, count);
+}
+
+/** Waits as {@link Waits} does; the time is no part of the duration of the request. */
+async function waitOn(f: Follow, { request, reply, open }: Follower, reader: FollowedReader, wait: WaitOn) {
+  const sinceMs = f.clock.monotonicMs();
+  const isSame = () => open().view === reader.view;
+  const why = await f.waits.wait({ reader, isSame, raw: reply.raw, ...wait });
+  request.trace.waitedMs += f.clock.monotonicMs() - sinceMs;
+  return why;
+}
+
+type WaitOn = Pick<Wait, 'position' | 'untilMs'>;
 
 const CHANGES_PATH = '/gateway/v1/changes';
 
@@ -202,9 +205,14 @@ async function sendBatch(
   batch: FeedBatch,
   headers: Readonly<Record<string, string>>,
 ): Promise<FastifyReply> {
-  if (batch.count > 0) await charge(f, reader, request, batch.count);
+  if (batch.count > 0) await charge(f, reader, request);
+  noteSent(f, request, batch);
   const voiding = await f.feed.voiding();
-  const all = { ...headers, ...streamHeaders(batch), ...(voiding !== null && { 'changes-voiding': voiding }) };
+  const all = {
+    ...headers,
+    ...streamHeaders(batch),
+    ...(voiding !== null && { 'changes-voiding': voiding }),
+  };
   // As text its type would get a charset, which the type of a stream has not.
   return reply.headers(all).type('application/json').send(Buffer.from(batch.body));
 }
@@ -235,7 +243,7 @@ async function sendEvents(f: Follow, follower: Follower): Promise<FastifyReply> 
   const first = await firstOf(f, follower);
   if (reply.raw.destroyed) return reply;
   reply.raw.once('close', f.waits.enter(reader));
-  if (first.count > 0) await charge(f, reader, follower.request, first.count);
+  if (first.count > 0) await charge(f, reader, follower.request);
   const voiding = await f.feed.voiding();
   const headers = {
     'cache-control': 'no-cache',
@@ -251,9 +259,10 @@ async function sendEvents(f: Follow, follower: Follower): Promise<FastifyReply> 
 /** Made as the reader takes them: a slow one costs nothing. An error ends them; the next request of the reader gets it as an answer. */
 async function* events(f: Follow, follower: Follower, first: FeedBatch): AsyncGenerator<string> {
   const { monotonicMs, now } = f.clock;
-  const { question, reply, request, open } = follower;
+  const { question, request, open } = follower;
   const endMs = monotonicMs() + EVENTS_MS;
   let [batch, isCharged, cursor] = [first, first.count > 0, cursorAfter(question.cursor, now())];
+  noteSent(f, request, batch);
   yield eventsOf(batch, cursor);
   while (monotonicMs() < endMs && !f.stopping()) {
     const before = batch.next;
@@ -262,12 +271,12 @@ async function* events(f: Follow, follower: Follower, first: FeedBatch): AsyncGe
       reader = open();
       if (batch.isUpToDate) {
         const untilMs = Math.min(endMs, monotonicMs() + COMMENT_MS);
-        const why = await f.waits.wait({ ...waitOf(open, reader, batch), untilMs, raw: reply.raw });
+        const why = await waitOn(f, follower, reader, { position: batch.next.position, untilMs });
         if (why === 'gone' || why === 'ended') return;
         reader = open();
       }
       batch = await readOn(f, reader, batch);
-      if (batch.count > 0 && !isCharged) await charge(f, reader, request, batch.count);
+      if (batch.count > 0 && !isCharged) await charge(f, reader, request);
     } catch (error) {
       if (error instanceof GatewayError) return;
       throw error;
@@ -276,6 +285,7 @@ async function* events(f: Follow, follower: Follower, first: FeedBatch): AsyncGe
     if (batch.count === 0 && writeOffset(batch.next) === writeOffset(before)) yield ':\n\n';
     else {
       cursor = cursorAfter(Number(cursor), now());
+      noteSent(f, request, batch);
       yield eventsOf(batch, cursor);
     }
   }
