@@ -85,6 +85,11 @@ export interface Call {
 /** @returns the response body. @throws CommandError */
 export type Ask = (call: Call) => Promise<string>;
 
+export interface PlaneAnswer {
+  readonly text: string;
+  readonly headers: Headers;
+}
+
 export function openPlane(plane: Plane, options: ClientOptions, env: Environment) {
   const base = addressOf(plane, options, env);
   const secret = secretOf(plane, options, env);
@@ -110,7 +115,7 @@ export function openPlane(plane: Plane, options: ClientOptions, env: Environment
         `The gateway at ${base} does not accept this admin token (from ${secret.source}).\nUse its token with ADMIN_TOKEN or --admin-token-file, or another gateway with --url.`,
         EXIT.denied,
       );
-    const refused = refusal(plane, await response.text().catch(away), status, base);
+    const refused = refusal(plane, await response.text().catch(away), response, base);
     if (status !== 404 || !(refused instanceof Refused) || plane !== ADMIN_PLANE) throw refused;
     // Usually the port of the data plane was given. The admin plane has this path and requires a token.
     const { status: known } = await fetch(`${base}/admin/v1/status`, { redirect: 'manual', signal }).catch(
@@ -122,12 +127,16 @@ export function openPlane(plane: Plane, options: ClientOptions, env: Environment
       EXIT.notFound,
     );
   }
+  /** @throws CommandError */
+  async function answer(call: Call, stop?: AbortSignal): Promise<PlaneAnswer> {
+    const late = timeoutSignal(call.timeoutMs ?? TIMEOUT_MS);
+    const response = await send(call, stop === undefined ? late : AbortSignal.any([late, stop]));
+    return { text: await response.text().catch(away), headers: response.headers };
+  }
   return {
     base,
-    async ask(call: Call): Promise<string> {
-      const response = await send(call, timeoutSignal(call.timeoutMs ?? TIMEOUT_MS));
-      return response.text().catch(away);
-    },
+    answer,
+    ask: async (call: Call): Promise<string> => (await answer(call)).text,
     /** The lines of a streamed response. Both reject with {@link Unreachable} if the connection breaks. */
     lines: async (path: string, stop: AbortSignal) =>
       linesOf(await send({ method: 'GET', path }, stop), away),
@@ -192,14 +201,15 @@ function checked(text: string, source: string, what: string) {
   );
 }
 
-function refusal({ name }: Plane, text: string, status: number, base: string): CommandError {
+function refusal({ name }: Plane, text: string, { status, headers }: Response, base: string): CommandError {
   const problem = problemIn(text);
   if (problem === null)
     return new CommandError(
       `the server at ${base} is not a gateway's ${name}: ${status} without a problem document`,
       EXIT.unavailable,
     );
-  return new Refused(problem, exitCodeOf(status));
+  const seconds = headers.get('retry-after') ?? '';
+  return new Refused(problem, exitCodeOf(status), /^\d{1,6}$/.test(seconds) ? Number(seconds) : null);
 }
 
 /** Undefined members are omitted. */

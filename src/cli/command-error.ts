@@ -17,7 +17,10 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [0, 'success'],
   [EXIT.warning, 'other failure; status and doctor: a warning'],
   [EXIT.notWell, 'status and doctor: the gateway is not well or unreachable'],
-  [EXIT.notFound, 'no such team, key, pin, write or route, or no recorded data'],
+  [
+    EXIT.notFound,
+    'no such team, key, pin, write or route, or no recorded data; changes: the offset is no longer kept',
+  ],
   [EXIT.conflict, 'conflict with the current state, or the token could not be verified'],
   [EXIT.usage, 'wrong usage: unknown command, or an unknown, missing, repeated or conflicting option'],
   [EXIT.data, 'invalid value or file; see standard error'],
@@ -29,7 +32,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
 
 export function exitCodeOf(status: number): number {
   if (status === 401 || status === 403) return EXIT.denied;
-  if (status === 404) return EXIT.notFound;
+  if (status === 404 || status === 410) return EXIT.notFound;
   if (status === 409) return EXIT.conflict;
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? EXIT.data : EXIT.unavailable;
 }

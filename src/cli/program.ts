@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { VERSION } from '../lib/package-root.js';
 import { addCacheCommands } from './cache.js';
+import { addChangesCommand } from './changes.js';
 import { EXIT_CODES } from './command-error.js';
 import { addConfigCommands } from './config.js';
 import { type AddCommand, command } from './define.js';
@@ -69,6 +70,7 @@ const COMMANDS: readonly AddCommand[] = [
   addHistoryCommands,
   addWritesCommands,
   addReportCommands,
+  addChangesCommand,
   addLearnCommand,
   addWatchCommands,
   addUsageCommand,

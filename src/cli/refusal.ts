@@ -5,6 +5,7 @@ import { parseObject } from '../lib/json.js';
 import { CommandError } from './command-error.js';
 
 interface Problem {
+  readonly code?: string | undefined;
   readonly title: string;
   readonly detail: string;
   readonly errors?: readonly { readonly param: string; readonly message: string }[] | undefined;
@@ -12,16 +13,19 @@ interface Problem {
 }
 
 export function problemIn(text: string): Problem | null {
-  const { title, detail, help, errors } = (parseObject(text) ?? {}) as Partial<Problem>;
+  const { code, title, detail, help, errors } = (parseObject(text) ?? {}) as Partial<Problem>;
   if (typeof title !== 'string' || typeof detail !== 'string') return null;
-  return { title, detail, help, errors };
+  return { code, title, detail, help, errors };
 }
 
 export class Refused extends CommandError {
   readonly problem: Problem;
-  constructor(problem: Problem, exitCode: number) {
+  /** When the gateway advises to repeat the call; null: it does not. */
+  readonly retryAfterS: number | null;
+  constructor(problem: Problem, exitCode: number, retryAfterS: number | null) {
     super(linesOf(problem).join('\n'), exitCode);
     this.problem = problem;
+    this.retryAfterS = retryAfterS;
   }
 }
 

@@ -8,7 +8,7 @@ import { CommandError, EXIT } from './command-error.js';
 import { readId } from './flags.js';
 import { plainJson, plainLine } from './plain-text.js';
 import { counted } from './span.js';
-import type { Terminal } from './terminal.js';
+import { CYAN, GREEN, GREY, painter, RED, type Terminal, YELLOW } from './terminal.js';
 
 const RETRY_MS = 1000;
 
@@ -26,7 +26,7 @@ export const addTailCommand = steps({
 });
 
 /** Ctrl-C is not an error. */
-async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<void> {
+export async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<void> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
@@ -61,7 +61,6 @@ async function follow({ admin, values, options, terminal }: Given, stop: AbortSi
   }
 }
 
-const [RED, GREEN, YELLOW, CYAN, GREY] = [31, 32, 33, 36, 90] as const;
 const COLOURS: Readonly<Record<string, number>> = {
   hit: GREEN,
   stale: YELLOW,
@@ -70,11 +69,11 @@ const COLOURS: Readonly<Record<string, number>> = {
   error: RED,
 };
 
-function shownLine(text: string, { colours = false }: Terminal, json = false): string {
+function shownLine(text: string, terminal: Terminal, json = false): string {
   const line = parseObject(text);
   if (line === null) return plainLine(text);
   if (json) return plainJson(line);
-  const paint = (colour: number, word: string) => (colours ? `\u001b[${colour}m${word}\u001b[0m` : word);
+  const paint = painter(terminal);
   const of = (name: string) => plainLine(String(line[name] ?? '-'));
   if ('dropped' in line) return paint(YELLOW, `${of('dropped')} requests were not shown: too many at once`);
   const [outcome, status] = [of('outcome'), of('status')];

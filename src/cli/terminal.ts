@@ -24,6 +24,13 @@ export interface Terminal {
   readonly colours?: boolean;
 }
 
+export const [RED, GREEN, YELLOW, CYAN, GREY] = [31, 32, 33, 36, 90] as const;
+
+/** @returns colours a word where colours are wanted */
+export function painter({ colours = false }: Terminal): (colour: number, word: string) => string {
+  return (colour, word) => (colours ? `\u001b[${colour}m${word}\u001b[0m` : word);
+}
+
 export function processTerminal(): Terminal {
   return {
     env: process.env,

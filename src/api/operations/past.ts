@@ -1,5 +1,6 @@
 /** Calls of the data plane about the history of reports, and pins. */
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
+import type { Frozen } from '../../lib/record.js';
 import { ANSWER } from '../../reports/query/describe.js';
 import {
   type Answer,
@@ -308,6 +309,8 @@ const CHANGE = titled('Change', {
     ),
   }),
 });
+
+export type Change = Frozen<Static<typeof CHANGE>>;
 
 const STREAM_HEADERS = [
   'stream-next-offset',
