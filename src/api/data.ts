@@ -59,6 +59,8 @@ function registerAgents(app: FastifyInstance, services: Services): void {
     maxBodyBytes: server.maxBodyBytes,
     bench: {
       reports: reporting.reports,
+      feed: reporting.feed,
+      identify,
       table: reporting.table,
       report: gateway.report,
       showMe: createShowMe(services),

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Change } from '../api/operations/past.js';
 import { parseOrNull } from '../lib/json.js';
 import { sleep } from '../lib/time.js';
+import { whatHappened } from '../reports/feed/words.js';
 import { type ClientOptions, DATA_PLANE, openPlane, type PlaneAnswer } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { command } from './define.js';
@@ -145,16 +146,14 @@ function changesIn({ text, headers }: PlaneAnswer): readonly Change[] {
   throw new CommandError("the server at this address is not a gateway's data plane", EXIT.unavailable);
 }
 
-const KINDS: Readonly<Record<string, readonly [colour: number, words: string]>> = {
-  first: [GREEN, 'first seen'],
-  restated: [YELLOW, 'corrected by the platform'],
-  final: [GREY, 'final'],
-  reopened: [YELLOW, 'no longer final'],
-  void: [RED, 'wrong, withdrawn'],
-  erased: [RED, 'erased'],
+const COLOURS: Readonly<Record<string, number>> = {
+  first: GREEN,
+  restated: YELLOW,
+  reopened: YELLOW,
+  void: RED,
+  erased: RED,
 };
 const WORDS_WIDTH = 25;
-const BY_METHOD = [CYAN, 'fetched with another token or other columns'] as const;
 
 /** Time, what happened, report, day, measures. */
 function shownChange(change: Change, terminal: Terminal, json = false): string {
@@ -166,15 +165,12 @@ function shownChange(change: Change, terminal: Terminal, json = false): string {
     const right = headers.operation === 'insert' ? 'may be read now' : 'may no longer be read';
     return `${at}  ${paint(CYAN, plainLine(`advertiser ${key} ${right}`))}`;
   }
-  const { kind = '', afterFinal } = headers;
-  const isByMethod = headers.method === true && kind === 'restated';
-  const [colour, words] = isByMethod ? BY_METHOD : (KINDS[kind] ?? [GREY, kind]);
   const [series = '', date = ''] = key.split(' ');
   const report =
     value.report === undefined ? `series ${value.series ?? series}` : `${value.endpoint}?${value.report}`;
   return [
     at,
-    paint(colour, plainLine(afterFinal ? `${words}, after it was final` : words).padEnd(WORDS_WIDTH)),
+    paint(COLOURS[String(headers.kind)] ?? GREY, plainLine(whatHappened(headers)).padEnd(WORDS_WIDTH)),
     plainLine(report),
     plainLine(date),
     plainLine(measuresOf(change)),

@@ -71,7 +71,7 @@ it.each(['legacy', 'modern'] as const)('serves its client by the %s revision', a
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual([
     ...['whoami', 'describe_reports', 'query_report', 'explain_query', 'compare_as_of'],
-    ...['get_finality', 'get_usage'],
+    ...['list_changes', 'get_finality', 'get_usage'],
   ]);
   const { body } = await call('query_report', { advertiserId: 1, period: WEEK, split: ['date'] });
   expect(body).toMatchObject({ truncated: false, totalRows: 7, next: null });

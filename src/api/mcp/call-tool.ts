@@ -22,7 +22,7 @@ const ARGUMENT_OF: ReadonlyMap<string, string> = new Map([
 const TOOL_TERMS: readonly (readonly [http: RegExp, tool: string])[] = [
   [/\bbyDate=1\b/g, '"date" to split'],
   [/\bbyCampaign=1\b/g, '"campaign" to split'],
-  [/(?<![\w])(_\w+|dateFrom|dateTo)=([\w:.+-]*\w)/g, '$1 "$2"'],
+  [/(?<![\w])(_\w+|dateFrom|dateTo|offset)=([\w:.+-]*\w)/g, '$1 "$2"'],
   ...[...ARGUMENT_OF].map(([name, argument]) => [new RegExp(`(?<!\\w)${name}\\b`, 'g'), argument] as const),
   [/\bGET \/gateway\/v1\/me\b/g, 'the tool whoami'],
   [/(?<!\w)retry-after\b/g, 'retryAfterSeconds'],

@@ -5,11 +5,12 @@
 import { GatewayError } from '../../errors.js';
 import { type Caps, type Page, type PageAsk, pageOf, writePage } from '../../reports/tables/pages.js';
 import type { Table } from '../../reports/tables/table.js';
+import { listChanges } from './changes-tool.js';
 import type { Cursor, createCursors } from './cursors.js';
 import { describeReports, getUsage, whoami } from './own-tools.js';
 import { compareAsOf, explainQuery, getFinality, queryReport } from './report-tools.js';
 import type { ToolCall, ToolParts } from './tool-call.js';
-import type { CompareArguments, QueryArguments, ToolName } from './tools.js';
+import type { ChangesArguments, CompareArguments, QueryArguments, ToolName } from './tools.js';
 
 export interface PagedTools extends ToolParts {
   readonly cursors: ReturnType<typeof createCursors>;
@@ -19,7 +20,7 @@ export interface PagedTools extends ToolParts {
 
 type Tool = (parts: ToolParts, call: ToolCall, args: never, page: PageAsk) => Promise<Page>;
 
-const RUN: Readonly<Record<ToolName, Tool>> = {
+const RUN: Readonly<Record<Exclude<ToolName, 'list_changes'>, Tool>> = {
   whoami: paged(whoami),
   describe_reports: paged(describeReports),
   query_report: queryReport,
@@ -41,6 +42,7 @@ export async function firstPage(
   name: ToolName,
   args: object,
 ): Promise<string> {
+  if (name === 'list_changes') return changesPage(tools, call, args);
   const startedMs = Math.floor(tools.now());
   // Totals are in the first page: they have no history.
   const { totals: _, ...kept } = args as QueryArguments;
@@ -58,6 +60,7 @@ export async function pageAt(
   text: string,
 ): Promise<string> {
   const cursor = tools.cursors.read(call.caller, name, text);
+  if (name === 'list_changes') return changesPage(tools, call, cursor.args);
   const ask = askOf(tools, cursor.args, cursor.fromRow);
   let failure: unknown = null;
   for (const { args, cacheControl, knownByMs } of readingsOf(name, cursor)) {
@@ -78,8 +81,22 @@ function askOf({ cursors, caps }: PagedTools, args: QueryArguments, fromRow: num
   return { caps: { ...caps, maxRows }, fromRow, cursorChars: cursors.charsFor(args) };
 }
 
-const read = (tools: PagedTools, call: ToolCall, name: ToolName, args: object, ask: PageAsk): Promise<Page> =>
-  RUN[name](tools, call, args as never, ask);
+/** The feed has places of its own: an offset, in place of a row and the state of a result. */
+async function changesPage(tools: PagedTools, call: ToolCall, args: ChangesArguments): Promise<string> {
+  const { page, next } = await listChanges(tools, call, args, askOf(tools, args, 0));
+  const { nextRow: _, ...rest } = page;
+  if (next === null) return writePage({ ...rest, nextRow: null }, null);
+  const cursor = { args: { ...args, offset: next }, fromRow: 0, state: page.state, atMs: null };
+  return write(tools, call, 'list_changes', { ...rest, nextRow: page.totalRows }, cursor);
+}
+
+const read = (
+  tools: PagedTools,
+  call: ToolCall,
+  name: keyof typeof RUN,
+  args: object,
+  ask: PageAsk,
+): Promise<Page> => RUN[name](tools, call, args as never, ask);
 
 /** Refusals of arguments that had a result before: its rows are there no more. */
 const GONE: ReadonlySet<string> = new Set(['not_known_then', 'not_cached', 'not_final', 'invalid_query']);

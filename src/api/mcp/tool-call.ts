@@ -1,9 +1,10 @@
 /** The inputs of a tool. */
 
 import type { WorkerPool } from '../../reports/cache/threads/worker-pool.js';
+import type { Feed } from '../../reports/feed/feed.js';
 import type { ReportHandler } from '../../reports/report-call.js';
 import type { Reports } from '../../reports/reports.js';
-import type { Caller } from '../../teams/auth/authenticate.js';
+import type { Caller, Identify } from '../../teams/auth/authenticate.js';
 import type { AskCall } from '../data/ask.js';
 import type { Me } from '../data/me.js';
 import type { ReportRules } from './report-of.js';
@@ -21,6 +22,8 @@ export interface ToolCall {
 export interface ToolParts {
   readonly report: ReportHandler;
   readonly reports: Reports;
+  readonly feed: Feed;
+  readonly identify: Identify;
   readonly showMe: (caller: Caller) => Promise<Me>;
   /** Large answers on another thread. */
   readonly table: WorkerPool['table'];

@@ -71,9 +71,12 @@ export function createFeed(
     sizeCalculation: ({ body }) => body.length + 1,
   });
   return {
-    /** @throws GatewayError `cursor_too_old`; StoreUnavailable */
-    async read(reader: FeedReader, from: '-1' | Offset): Promise<FeedBatch> {
-      const found = await look(changes, open, reader, from);
+    /**
+     * @param limit of messages
+     * @throws GatewayError `cursor_too_old`; StoreUnavailable
+     */
+    async read(reader: FeedReader, from: '-1' | Offset, limit = MESSAGES_MAX): Promise<FeedBatch> {
+      const found = await look(changes, open, reader, from, limit);
       return { ...(await compose(reader, found)), sinceMs: found.sinceMs };
     },
     /** As {@link read}, as the tail of this process knows the feed; null: it does not reach back so far. */
@@ -131,6 +134,7 @@ async function look(
   open: Open,
   reader: FeedReader,
   from: '-1' | Offset,
+  limit: number,
 ): Promise<Found & Pick<FeedBatch, 'sinceMs'>> {
   let page = await changes.read(from === '-1' ? FEED_START : from.position, PAGE);
   const sinceMs = page.oldestMs;
@@ -138,17 +142,11 @@ async function look(
   let at = from === '-1' ? offsetAfter(page.incarnation, null) : from;
   const messages: FoundMessage[] = [];
   for (let looked = 0; ; ) {
-    const found = await lookThrough(
-      reader,
-      at,
-      entries,
-      (one) => open(one.text),
-      MESSAGES_MAX - messages.length,
-    );
+    const found = await lookThrough(reader, at, entries, (one) => open(one.text), limit - messages.length);
     messages.push(...found.messages);
     looked += PAGE;
     const isEnd = page.entries.length < PAGE;
-    if (isEnd || !found.isUpToDate || looked >= LOOKED_MAX || messages.length >= MESSAGES_MAX)
+    if (isEnd || !found.isUpToDate || looked >= LOOKED_MAX || messages.length >= limit)
       return { messages, next: found.next, isUpToDate: found.isUpToDate && isEnd, sinceMs };
     at = found.next;
     page = await changes.read(at.position, PAGE);

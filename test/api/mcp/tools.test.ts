@@ -268,7 +268,14 @@ describe('the list of tools', () => {
 const CODES: readonly ErrorCode[] = [
   ...(['invalid_query', 'invalid_api_key', 'expired_api_key', 'revoked_api_key', 'scope_missing'] as const),
   ...(['advertiser_forbidden', 'advertiser_required', 'ip_forbidden', 'team_disabled'] as const),
-  ...(['not_known_then', 'cursor_expired', 'not_final', 'rate_limited', 'internal_error'] as const),
+  ...([
+    'not_known_then',
+    'cursor_expired',
+    'cursor_too_old',
+    'not_final',
+    'rate_limited',
+    'internal_error',
+  ] as const),
   ...(['upstream_budget_exhausted', 'upstream_rejected', 'upstream_error', 'upstream_timeout'] as const),
   ...(['upstream_invalid_response', 'upstream_too_large', 'upstream_rate_limited'] as const),
   ...(['upstream_circuit_open', 'credential_unavailable', 'overloaded', 'not_ready'] as const),
