@@ -106,10 +106,18 @@ describe('changes', () => {
     await restated(`${BY_DATE}&byCampaign=1`);
     gateway.clock.advance(MINUTE);
     const { page, shots, faults } = await explorer(gateway, key, REPORT);
-    await page.getByRole('button', { name: 'Changes' }).click();
-    const panel = page.getByRole('region', { name: 'Changes' });
+    await page.getByRole('button', { name: 'What changed' }).click();
+    const panel = page.getByRole('region', { name: 'What changed', exact: true });
+    await panel.getByText(/^\d+ changes of 1 day since first known\.$/).waitFor();
+    const [corrected] = await panel.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
+    expect(corrected?.replaceAll(/\s+/g, ' ')).toMatch(
+      /^\w+ 2026-11-18 [\d,.]+ → [\d,.]+ [+-][\d,.]+ \([+-][\d.]+ %\) .* ago corrected by the platform$/,
+    );
+    await shots('explorer-changed');
+    await panel.getByText('Row by row, between two moments').click();
     await panel.getByText(/^\d+ values in \d rows? differs?\.$/).waitFor();
-    const [row] = await panel.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
+    const differences = panel.getByRole('region', { name: 'Differences' });
+    const [row] = await differences.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
     expect(row?.replaceAll(/\s+/g, ' ')).toMatch(/changed Impressions [\d,]+ [\d,]+ \+[\d,]+ \+[\d.]+ %$/);
     await shots('explorer-diff');
     const moment = new Date(gateway.clock.now()).toISOString().slice(0, 16);

@@ -128,7 +128,7 @@ describe('changes', () => {
     const { gateway: whole } = await openPages({ config: rule({ divisible: 'never' }) });
     const { key: own } = await newTeam(whole, { id: 'growth' });
     const seen = await signedIn(`${whole.data}/explorer${WEEK}&panel=diff`, 'Team key', own);
-    const panel = seen.page.getByRole('region', { name: 'Changes' });
+    const panel = seen.page.getByRole('region', { name: 'What changed', exact: true });
     await panel.getByRole('alert').getByText('No history for this kind of report').waitFor();
     await seen.shots('explorer-diff-unknown');
   });

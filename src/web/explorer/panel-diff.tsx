@@ -1,11 +1,13 @@
-/** Changes of the report between two moments, from history, without a platform call. */
+/** What changed of the report, from history, without a platform call: by day and measure; below that row by row, between two moments. */
+import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec } from '../ui/form-values.js';
-import { count, counted } from '../ui/format.js';
+import { count, counted, fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
+import { type ChangedLine, changedLines, isKnown, type Revisions } from './changed.js';
 import { shown, titleOf } from './columns.js';
 import { aboutPath, instantOf, type Viewed } from './question.js';
 
@@ -28,33 +30,114 @@ function linesOf(rows: readonly DiffRow[]) {
   );
 }
 
-/** Ids and names of the row. */
+/** Names, then ids of the row. */
 function subjectOf(row: DiffRow): string {
-  return Object.entries(row)
-    .filter(([name, value]) => !NO_SUBJECT.has(name) && value !== null && value !== '')
-    .map(([name, value]) => `${name} ${String(value)}`)
-    .join(', ');
+  const told = Object.entries(row).filter(
+    ([name, value]) => !NO_SUBJECT.has(name) && value !== null && value !== '',
+  );
+  const isName = ([name]: (typeof told)[number]) => /name$/i.test(name);
+  return [
+    ...told.filter(isName).map(([, value]) => String(value)),
+    ...told.filter((one) => !isName(one)).map(([name, value]) => `${name} ${String(value)}`),
+  ].join(', ');
 }
 
-export function DiffPanel({ question, view, setView }: Viewed) {
+export function DiffPanel(props: Viewed) {
+  const { question, view } = props;
   const isByDay = question.splits.includes('byDate');
+  const revisions = useGet<Revisions>(isByDay ? aboutPath('revisions', { ...question, asOf: '' }) : null);
+  return (
+    <Card title="What changed">
+      {isByDay ? (
+        <Wait of={revisions}>
+          {(value) => (
+            <>
+              {isKnown(value) ? <Changed lines={changedLines(value)} /> : null}
+              <BetweenMoments {...props} key={view.between} opens={view.between !== '' || !isKnown(value)} />
+            </>
+          )}
+        </Wait>
+      ) : (
+        <Empty>History is kept by day: split the report by date to see it.</Empty>
+      )}
+    </Card>
+  );
+}
+
+function Changed({ lines }: { readonly lines: readonly ChangedLine[] }) {
+  if (lines.length === 0) return <Empty>No day has changed since it was first known.</Empty>;
+  const days = new Set(lines.map(({ date }) => date)).size;
+  const cut = lines.length > MOST_LINES ? `; the newest ${count(MOST_LINES)} are shown` : '';
+  return (
+    <>
+      <p role="status">
+        {counted(lines.length, 'change')} of {counted(days, 'day')} since first known{cut}.
+      </p>
+      <DataTable
+        caption="What changed, by day and measure"
+        short
+        rows={lines.slice(0, MOST_LINES)}
+        keyOf={({ key }) => key}
+        columns={CHANGED}
+      />
+    </>
+  );
+}
+
+const WHY: Readonly<Record<ChangedLine['why'], string>> = {
+  corrected: 'corrected by the platform',
+  method: 'fetched with another token or other columns; differences may come from that',
+  rows: 'other rows with the same sums',
+  'not kept': 'the numbers are no longer kept',
+};
+
+const CHANGED: readonly Column<ChangedLine>[] = [
+  {
+    title: 'Measure',
+    cell: ({ measure }) => (measure === null ? '–' : <strong>{titleOf(measure)}</strong>),
+    by: ({ measure }) => measure,
+  },
+  { title: 'Day', cell: ({ date }) => <span class="nowrap">{date}</span>, by: ({ date }) => date },
+  {
+    title: 'Old → new',
+    numeric: true,
+    cell: ({ before, now, measure }) =>
+      measure === null ? '–' : `${shown(before, true) || '–'} → ${shown(now, true) || '–'}`,
+  },
+  {
+    title: 'Difference',
+    numeric: true,
+    cell: ({ diff, percent }) => (
+      <span>
+        {written(diff)}
+        {percent === null ? null : <span class="small quiet"> ({written(percent)} %)</span>}
+      </span>
+    ),
+    by: ({ diff }) => diff && Math.abs(diff),
+  },
+  {
+    title: 'When and why',
+    cell: ({ seenAt, why }) => (
+      <span title={moment(seenAt)}>
+        {fromNow(seenAt, Date.now())} <span class="small quiet">{WHY[why]}</span>
+      </span>
+    ),
+    by: ({ seenAt }) => seenAt,
+  },
+];
+
+/** Row by row. @param opens at once: moments are given, or the refusal of the comparison says why nothing is known */
+function BetweenMoments({ question, view, setView, opens }: Viewed & { readonly opens: boolean }) {
   const [from = '', to = ''] = view.between.split(',');
+  const [isOpen, setIsOpen] = useState(opens);
   const asked = { from: instantOf(from || 'first'), to: instantOf(to || 'latest') };
   const path = aboutPath('diff', { ...question, asOf: '' }, asked);
-  const diff = useGet<Diff>(isByDay ? path : null);
-  if (!isByDay)
-    return (
-      <Card title="Changes">
-        <Empty>History is kept by day: split the report by date to see it.</Empty>
-      </Card>
-    );
-  const csv = (
-    <a href={`${path}&_format=csv`} download>
-      CSV of changes
-    </a>
-  );
+  const diff = useGet<Diff>(isOpen ? path : null);
   return (
-    <Card title="Changes" tools={csv}>
+    <details open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>
+        <strong>Row by row, between two moments</strong>
+      </summary>
       <SchemaForm
         key={view.between}
         label="Moments"
@@ -65,7 +148,10 @@ export function DiffPanel({ question, view, setView }: Viewed) {
         send={async (typed) => setView({ between: `${typed.from || 'first'},${typed.to || 'latest'}` })}
       />
       <Wait of={diff}>{(value) => <Differences diff={value} />}</Wait>
-    </Card>
+      <a href={`${path}&_format=csv`} download>
+        CSV of changes
+      </a>
+    </details>
   );
 }
 
@@ -122,6 +208,8 @@ const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
 
 const change = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2, signDisplay: 'exceptZero' });
 
+const written = (value: number | null): string => (value === null ? '–' : change.format(value));
+
 /** @param of a number, or its text */
 function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Column<DiffLine> {
   const numberOf = (line: DiffLine) => {
@@ -133,7 +221,7 @@ function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Colu
     numeric: true,
     cell: (line) => {
       const number = numberOf(line);
-      return number === null ? '–' : `${change.format(number)}${unit}`;
+      return number === null ? '–' : `${written(number)}${unit}`;
     },
     by: (line) => {
       const number = numberOf(line);

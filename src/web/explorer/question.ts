@@ -130,7 +130,7 @@ export function queryOf(question: Question, more: Readonly<Record<string, string
 
 /** @param more parameters of the call */
 export function aboutPath(
-  call: 'explain' | 'diff',
+  call: 'explain' | 'diff' | 'revisions',
   question: Question,
   more: Readonly<Record<string, string>> = {},
 ): string {

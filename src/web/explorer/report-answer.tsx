@@ -80,7 +80,7 @@ function AnswerHead({ question, report, view, setView }: AnsweredProps) {
             class={`badge ${answered.tone}`}
             title="Cache state"
           />
-          <Button {...opens('diff')} label="Changes" />
+          <Button {...opens('diff')} label="What changed" />
           <Button {...opens('code')} label="Code" />
           <PinButton question={question} revision={meta.revision ?? null} />
           <a href={pathOf(question, { _format: 'csv', _bom: '1' })} download>

@@ -1,0 +1,54 @@
+/** What changed of the days of a report, by measure, from their recorded revisions. Pure. */
+import type { AnswerTo } from '../../api/operations/table.js';
+import { type Change, changeOf } from './compare.js';
+
+export type Revisions = AnswerTo<'GET /gateway/v1/revisions'>;
+type Revision = Revisions['data'][number]['revisions'][number];
+
+export interface ChangedLine extends Change {
+  readonly key: string;
+  readonly date: string;
+  /** Null: no sum of the day changed; `why` says what is known. */
+  readonly measure: string | null;
+  /** When it was first seen, ISO. */
+  readonly seenAt: string;
+  readonly why: 'corrected' | 'method' | 'rows' | 'not kept';
+}
+
+/** Whether a state of some day is recorded that is valid. */
+export const isKnown = ({ data }: Pick<Revisions, 'data'>): boolean =>
+  data.some(({ revisions }) => revisions.some(({ void: why }) => why === undefined));
+
+/** @returns newest first; changes of one moment by day, the newest first */
+export function changedLines({ data }: Pick<Revisions, 'data'>): ChangedLine[] {
+  return data
+    .flatMap(({ date, revisions }) => {
+      // A void revision was never right: its successor is compared with the one before it.
+      const valid = revisions.filter(({ void: why }) => why === undefined);
+      return valid.slice(1).flatMap((now, index) => linesOf(date, valid[index] as Revision, now));
+    })
+    .sort((a, b) => order(b.seenAt, a.seenAt) || order(b.date, a.date));
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function linesOf(date: string, before: Revision, now: Revision): ChangedLine[] {
+  const seenAt = now.knownFrom;
+  const lineOf = (measure: string | null, why: ChangedLine['why'], change: Change) => ({
+    ...{ key: `${date} ${now.id} ${measure}`, date, measure, seenAt, why },
+    ...change,
+  });
+  if (before.totals === null || now.totals === null) return [lineOf(null, 'not kept', NOTHING)];
+  const names = [...new Set([...Object.keys(before.totals), ...Object.keys(now.totals)])];
+  const why = now.kind === 'method' ? 'method' : 'corrected';
+  const lines = names.flatMap((name) => {
+    const [new_, old] = [numberOf(now.totals?.[name]), numberOf(before.totals?.[name])];
+    return new_ === old ? [] : [lineOf(name, why, changeOf(new_, old))];
+  });
+  return lines.length === 0 ? [lineOf(null, 'rows', NOTHING)] : lines;
+}
+
+const NOTHING: Change = { now: null, before: null, diff: null, percent: null };
+
+const numberOf = (value: unknown): number | null =>
+  value === undefined || value === null ? null : Number(value);
