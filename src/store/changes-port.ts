@@ -36,7 +36,7 @@ export interface FeedPage {
   readonly createdMs: number;
   /** When the oldest entry that is kept was appended; without one `createdMs`. */
   readonly oldestMs: number;
-  /** In order. The first one is at the wanted position, if that is still kept. */
+  /** In order, unless the newest were wanted. The first one is at the wanted position, if that is still kept. */
   readonly entries: readonly FeedEntry[];
   /** Of the newest entry, also if it is gone; {@link FEED_START}: there was none. */
   readonly last: string;
@@ -51,8 +51,8 @@ export const FEED_CHANNEL = 'changes';
 export interface Changes {
   /** @param from inclusive: a reader of the entries after it also sees whether its own is still the same */
   read(from: string, limit: number): Promise<FeedPage>;
-  /** @returns only the newest entry */
-  newest(): Promise<FeedPage>;
+  /** @returns only the newest entry, or so many, the newest first */
+  newest(limit?: number): Promise<FeedPage>;
   /** Appends an entry that belongs to no write, and publishes {@link FEED_CHANNEL}. */
   append(told: Told): Promise<void>;
   /** Removes the oldest entries beyond a number of changes, some more than 1,000 changes late. */

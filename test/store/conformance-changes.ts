@@ -107,6 +107,8 @@ export function describeChanges(open: OpenHarness): void {
         expect(next.entries[0]).toEqual(third);
         expect(first.last).toBe(next.entries[1]?.position);
         expect(await changes.newest()).toEqual({ ...next, entries: next.entries.slice(1) });
+        const texts = (await changes.newest(3)).entries.map(({ text }) => text);
+        expect(texts).toEqual(['d', 'c', 'b']);
         const beyond = positionOf(999_999_999_999_999, 0);
         expect(await changes.read(beyond, 3)).toEqual({ ...next, entries: [] });
         await expect(changes.read('', 3)).rejects.toThrow(RangeError);

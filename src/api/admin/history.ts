@@ -1,13 +1,17 @@
-/** Erases the history of an account, and accepts empty days that the platform has deleted. */
+/** The last changes of days; erases the history of an account, and accepts empty days that the platform has deleted. */
 import type { FastifyInstance } from 'fastify';
 import { dayNumber } from '../../reports/query/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import type { Services } from '../../server/services.js';
 import { auditLine } from '../../telemetry/audit.js';
-import { acceptEmpty, eraseHistory } from '../operations/history.js';
+import { unlessAway } from '../data/ask.js';
+import { acceptEmpty, eraseHistory, listChanges } from '../operations/history.js';
 import type { RequestTypes } from '../operations/operation.js';
+import type { Change } from '../operations/past.js';
 import { refuseFaults } from './members.js';
 import { serve } from './serve.js';
+
+const DEFAULT_CHANGES = 200;
 
 export function registerHistory(
   app: FastifyInstance,
@@ -19,6 +23,10 @@ export function registerHistory(
     const event = { action: 'history.erase', subject: erased, after: { advertiserId } };
     const days = await reporting.eraseHistory(advertiserId, auditLine(event, actor, clock.now()));
     return { erased, days: days ?? 0, complete: days !== null };
+  });
+  serve(app, listChanges, async ({ query: { limit = DEFAULT_CHANGES } }) => {
+    const messages = await unlessAway(reporting.feed.latest(limit));
+    return { data: messages.map((text) => JSON.parse(text) as Change) };
   });
   serve(app, acceptEmpty, async ({ body, actor }) => {
     const { dryRun } = body;

@@ -1,7 +1,8 @@
 /** Calls that change the history of reports. */
 import Type from 'typebox';
-import { accountId, closed, text } from '../openapi/schemas.js';
+import { accountId, closed, integer, text, titled } from '../openapi/schemas.js';
 import { operations } from './operation.js';
+import { CHANGE } from './past.js';
 
 const describe = operations('history');
 
@@ -16,6 +17,20 @@ export const eraseHistory = describe('eraseHistory', 'owner', 'POST /admin/v1/hi
         'False: the store did not respond. The data is no longer shown, and is removed within hours.',
     }),
   }),
+});
+
+export const listChanges = describe('listChanges', 'viewer', 'GET /admin/v1/changes', {
+  summary: 'The last changes of known days',
+  query: Type.Object({
+    limit: Type.Optional(integer(1, 1000, 'Number of changes; 200 by default.')),
+  }),
+  answer: titled('LastChanges', {
+    data: Type.Array(CHANGE, {
+      description:
+        'Messages of GET /gateway/v1/changes of the kinds restated, void and erased, over all reports: the newest first. Only the last 2,000 fetched months are looked at.',
+    }),
+  }),
+  problems: ['invalid_query', 'not_ready'],
 });
 
 export const acceptEmpty = describe('acceptEmpty', 'owner', 'POST /admin/v1/history/accept-empty', {

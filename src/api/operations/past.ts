@@ -245,7 +245,7 @@ export const createPin = history('createPin', 'key', 'POST /gateway/v1/pins', {
   ],
 });
 
-const CHANGE = titled('Change', {
+export const CHANGE = titled('Change', {
   type: Type.Enum(['day', 'grant'], {
     description: 'day: the rows of a day changed. grant: the list of advertisers of your team changed.',
   }),

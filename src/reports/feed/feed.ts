@@ -6,6 +6,7 @@ import { uptimeMs } from '../../lib/time.js';
 import { type Changes, FEED_START, type FeedEntry, type FeedPage } from '../../store/changes-port.js';
 import { type Bus, type Documents, whenAway } from '../../store/port.js';
 import type { DaysEntry } from './entry.js';
+import { latestChanges } from './latest.js';
 import { createMessages, type MadeEntry, type MakeOptions, type Message, shownSeries } from './messages.js';
 import { ALL, isOf, type Offset, offsetAfter, writeOffset } from './offset.js';
 import { FeedTail } from './tail.js';
@@ -99,6 +100,8 @@ export function createFeed(
       return { next: offsetAfter(incarnation, entries[0] ?? null), sinceMs: oldestMs };
     },
     voiding: createVoiding(options.documents),
+    /** The last changes of known numbers, for operators. @throws StoreUnavailable */
+    latest: (limit: number) => latestChanges(changes, open, limit),
     tail,
   };
 }

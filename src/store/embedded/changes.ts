@@ -76,7 +76,7 @@ export function changesOver(table: Table, publish: Bus['publish'], now: () => nu
       const [high, low] = partsOfPosition(from);
       return await pageOf((meta) => ({ ...boundsOf(meta), from: entryKey(meta, high * LOW + low), limit }));
     },
-    newest: () => pageOf((meta) => ({ ...boundsOf(meta), reverse: true, limit: 1 })),
+    newest: (limit = 1) => pageOf((meta) => ({ ...boundsOf(meta), reverse: true, limit })),
     async append(told) {
       await table.change((draft) => tellIn(draft, told, now()));
       await publish(FEED_CHANNEL, '');

@@ -51,7 +51,7 @@ end`;
 type Entry = readonly [id: Buffer, fields: readonly Buffer[]];
 
 /**
- * KEYS: stream, meta. ARGV: incarnation, if there is none yet; id of the first entry ('': only the newest); number of entries.
+ * KEYS: stream, meta. ARGV: incarnation, if there is none yet; id of the first entry ('': the newest, backwards); number of entries.
  * Returns incarnation, when it began, id of the last entry that was removed ('': none was), of the oldest and of the newest ('': none), entries.
  */
 export const readChanges = readScript<
@@ -67,7 +67,7 @@ export const readChanges = readScript<
   'dgwReadChanges',
   `${BEGIN}
 local stream, meta = KEYS[1], KEYS[2]
-local newest = redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', 1)
+local newest = redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', ARGV[2] == '' and ARGV[3] or 1)
 if newest.err or not isBegun(meta) then
   begin(stream, meta, ARGV[1])
   newest = {}

@@ -74,7 +74,7 @@ export function createRedisChanges(
   return {
     changes: {
       read: async (from, limit) => page(partsOfPosition(from).join('-'), limit),
-      newest: () => page('', 1),
+      newest: (limit = 1) => page('', limit),
       async append({ text, count }) {
         await appendChange(link, feed, [newIncarnation(), announcing.channel(), text, count]);
         await announcing.rest();

@@ -265,6 +265,7 @@ describe('the admin plane', () => {
       '/series?range=24h&team=a',
       '/series/teams?range=1h',
       '/divisibility',
+      '/changes?limit=5',
       `/finality?endpoint=campaigns/get&query=${explained}`,
       '/truth?advertiserId=1',
       `/usage?from=${daysBefore('2026-11-21', 3)}&to=2026-11-21&team=a`,
