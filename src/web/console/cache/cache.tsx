@@ -14,6 +14,7 @@ import { CALLS, OverviewFigures, SeriesChart } from '../overview-charts.js';
 import { type SeriesAnswer, sum } from '../series.js';
 import { Divisibility } from './divisibility.js';
 import { type Explained, questionOf } from './explained.js';
+import { LastChangesCard } from './last-changes-card.js';
 import { LearnedOfAdvertiser, LearnedOfReport } from './learned.js';
 import { PurgeCard } from './purge.js';
 
@@ -42,6 +43,7 @@ export function Cache() {
           )}
         </Wait>
       )}
+      {url === '' ? <LastChangesCard /> : null}
       {url === '' ? <LearnedOfAdvertiser advertiser={query.get('advertiser') ?? ''} /> : null}
       <Divisibility />
     </View>
