@@ -60,6 +60,7 @@ function registerAgents(app: FastifyInstance, services: Services): void {
     bench: {
       reports: reporting.reports,
       feed: reporting.feed,
+      nameOf: services.nameOf,
       identify,
       table: reporting.table,
       report: gateway.report,

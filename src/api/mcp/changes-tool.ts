@@ -24,14 +24,14 @@ interface ChangesPage {
  * @throws GatewayError
  */
 export async function listChanges(
-  { feed, identify }: Pick<ToolParts, 'feed' | 'identify'>,
+  { feed, identify, nameOf }: Pick<ToolParts, 'feed' | 'identify' | 'nameOf'>,
   { ask }: ToolCall,
   args: ChangesArguments,
   page: PageAsk,
 ): Promise<ChangesPage> {
   const caller = openCaller(identify)(ask);
   const question = readQuestion(queryOf(pairsOf(args)));
-  const reader = readerOf(caller, question);
+  const reader = readerOf(caller, question, nameOf);
   for (let limit = page.caps.maxRows; ; ) {
     const batch = await unlessAway(readBatch(feed, reader, question.from, limit));
     const found = pageOf(changesTable(batch), page);

@@ -23,6 +23,8 @@ export interface ToolParts {
   readonly report: ReportHandler;
   readonly reports: Reports;
   readonly feed: Feed;
+  /** Of a team with its life. */
+  readonly nameOf: (team: string) => string;
   readonly identify: Identify;
   readonly showMe: (caller: Caller) => Promise<Me>;
   /** Large answers on another thread. */
