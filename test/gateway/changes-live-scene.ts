@@ -15,9 +15,10 @@ function shortSeconds(): void {
 
 export type LiveScene = Awaited<ReturnType<typeof liveScene>>;
 
-export async function liveScene(options: Parameters<typeof changesScene>[1] = {}) {
+/** @param more of the query of the kind that is proven, beginning with `&` */
+export async function liveScene(options: Parameters<typeof changesScene>[1] = {}, more = '') {
   shortSeconds();
-  const scene = await changesScene('', { clock: createStandingClock(), ...options });
+  const scene = await changesScene(more, { clock: createStandingClock(), ...options });
   const { gateway, key } = scene;
   const url = await gateway.data.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => gateway.data.server.closeAllConnections());

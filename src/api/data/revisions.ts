@@ -1,5 +1,6 @@
 /** Recorded revisions of each day of a report: `GET /gateway/v1/revisions`. */
 
+import { shownSeries } from '../../reports/feed/messages.js';
 import type { ListedRevision } from '../../reports/history/diff-days.js';
 import type { Reports } from '../../reports/reports.js';
 import { showId } from '../../reports/rows/answer-meta.js';
@@ -23,6 +24,7 @@ export async function showRevisions(g: Reports, call: AskCall): Promise<object> 
       advertiserId: showId(report.account),
       period: { from: report.from, to: report.to },
       split: report.split,
+      series: shownSeries(series),
       revisionCount: days.reduce((sum, { revisions }) => sum + revisions.length, 0),
     },
   };

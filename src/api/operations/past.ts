@@ -73,6 +73,7 @@ export const getRevisions = history('getRevisions', 'key', 'GET /gateway/v1/revi
       advertiserId: SHOWN_ACCOUNT,
       period: PERIOD,
       split: Type.Array(Type.String()),
+      series: text('The report without its period, as the feed of changes names it: 22 characters.'),
       revisionCount: Type.Integer(),
     }),
   }),
