@@ -70,11 +70,13 @@ export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 const NOT_EXPOSED = [
   'cache-control',
   'content-encoding',
+  'cross-origin-resource-policy',
   'last-modified',
   'set-cookie',
   'vary',
   'www-authenticate',
   'x-accel-buffering',
+  'x-content-type-options',
 ];
 
 /** Response headers that pages of other origins may read. */
