@@ -1,6 +1,6 @@
 /** What changed of a report by day and measure, from the revisions of its days. */
 import { describe, expect, it } from 'vitest';
-import { changedLines, type Revisions } from '../../src/web/explorer/changed.js';
+import { changedLines, namesIn, type Revisions } from '../../src/web/explorer/changed.js';
 
 type Day = Revisions['data'][number];
 
@@ -19,6 +19,14 @@ const told = (...data: Day[]) =>
     diff,
     why,
   ]);
+
+it('ids of rows have the names beside them', () => {
+  const rows = [
+    { campaignId: 1, campaignName: 'Spring', advertiserId: 7 },
+    { campaignId: 2, campaignName: '' },
+  ];
+  expect([...namesIn(rows)]).toEqual([['campaignId 1', 'Spring']]);
+});
 
 describe('the changes of days', () => {
   it('are told by measure, newest first, with both values and their difference', () => {

@@ -118,7 +118,9 @@ describe('changes', () => {
     await panel.getByText(/^\d+ values in \d rows? differs?\.$/).waitFor();
     const differences = panel.getByRole('region', { name: 'Differences' });
     const [row] = await differences.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
-    expect(row?.replaceAll(/\s+/g, ' ')).toMatch(/changed Impressions [\d,]+ [\d,]+ \+[\d,]+ \+[\d.]+ %$/);
+    expect(row?.replaceAll(/\s+/g, ' ')).toMatch(
+      / \(campaignId \d+\), advertiserId 1 changed Impressions [\d,]+ [\d,]+ \+[\d,]+ \+[\d.]+ %$/,
+    );
     await shots('explorer-diff');
     const moment = new Date(gateway.clock.now()).toISOString().slice(0, 16);
     await panel.getByLabel('From (UTC)').fill(moment);

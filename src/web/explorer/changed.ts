@@ -1,6 +1,7 @@
 /** What changed of the days of a report, by measure, from their recorded revisions. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Change, changeOf } from './compare.js';
+import type { Row } from './parse.js';
 
 export type Revisions = AnswerTo<'GET /gateway/v1/revisions'>;
 type Revision = Revisions['data'][number]['revisions'][number];
@@ -28,6 +29,20 @@ export function changedLines({ data }: Pick<Revisions, 'data'>): ChangedLine[] {
       return valid.slice(1).flatMap((now, index) => linesOf(date, valid[index] as Revision, now));
     })
     .sort((a, b) => order(b.seenAt, a.seenAt) || order(b.date, a.date));
+}
+
+/** By id, `campaignId 101`. */
+export type Names = ReadonlyMap<string, string>;
+
+/** The names that rows have beside ids: `campaignName` of `campaignId`. */
+export function namesIn(rows: readonly Row[]): Names {
+  const names = new Map<string, string>();
+  for (const row of rows)
+    for (const [column, value] of Object.entries(row)) {
+      const name = /Id$/.test(column) ? row[column.replace(/Id$/, 'Name')] : undefined;
+      if (typeof name === 'string' && name !== '') names.set(`${column} ${String(value)}`, name);
+    }
+  return names;
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,5 +1,5 @@
 /** What changed of the report, from history, without a platform call: by day and measure; below that row by row, between two moments. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec } from '../ui/form-values.js';
@@ -7,8 +7,9 @@ import { count, counted, fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
-import { type ChangedLine, changedLines, isKnown, type Revisions } from './changed.js';
+import { type ChangedLine, changedLines, isKnown, type Names, namesIn, type Revisions } from './changed.js';
 import { shown, titleOf } from './columns.js';
+import type { Report } from './parse.js';
 import { aboutPath, instantOf, type Viewed } from './question.js';
 
 type Diff = AnswerTo<'GET /gateway/v1/diff'>;
@@ -17,33 +18,35 @@ type DiffLine = ReturnType<typeof linesOf>[number];
 
 const NO_SUBJECT = new Set(['date', 'kind', 'changed']);
 
-function linesOf(rows: readonly DiffRow[]) {
+function linesOf(rows: readonly DiffRow[], names: Names) {
   return rows.flatMap((row, index) =>
     Object.entries(row.changed).map(([column, cell]) => ({
       ...cell,
       key: `${index} ${column}`,
       date: row.date,
-      subject: subjectOf(row),
+      subject: subjectOf(row, names),
       kind: row.kind,
       column,
     })),
   );
 }
 
-/** Names, then ids of the row. */
-function subjectOf(row: DiffRow): string {
-  const told = Object.entries(row).filter(
-    ([name, value]) => !NO_SUBJECT.has(name) && value !== null && value !== '',
-  );
-  const isName = ([name]: (typeof told)[number]) => /name$/i.test(name);
-  return [
-    ...told.filter(isName).map(([, value]) => String(value)),
-    ...told.filter((one) => !isName(one)).map(([name, value]) => `${name} ${String(value)}`),
-  ].join(', ');
+/** The name leads, where the report has one of an id. */
+function subjectOf(row: DiffRow, names: Names): string {
+  return Object.entries(row)
+    .filter(([column, value]) => !NO_SUBJECT.has(column) && value !== null && value !== '')
+    .map(([column, value]) => {
+      const name = names.get(`${column} ${String(value)}`);
+      return { name, text: `${column} ${String(value)}` };
+    })
+    .sort((a, b) => Number(a.name === undefined) - Number(b.name === undefined))
+    .map(({ name, text }) => (name === undefined ? text : `${name} (${text})`))
+    .join(', ');
 }
 
-export function DiffPanel(props: Viewed) {
+export function DiffPanel({ report, ...props }: Viewed & { readonly report: Report }) {
   const { question, view } = props;
+  const names = useMemo(() => namesIn(report.rows), [report]);
   const isByDay = question.splits.includes('byDate');
   const revisions = useGet<Revisions>(isByDay ? aboutPath('revisions', { ...question, asOf: '' }) : null);
   return (
@@ -53,7 +56,12 @@ export function DiffPanel(props: Viewed) {
           {(value) => (
             <>
               {isKnown(value) ? <Changed lines={changedLines(value)} /> : null}
-              <BetweenMoments {...props} key={view.between} opens={view.between !== '' || !isKnown(value)} />
+              <BetweenMoments
+                {...props}
+                names={names}
+                key={view.between}
+                opens={view.between !== '' || !isKnown(value)}
+              />
             </>
           )}
         </Wait>
@@ -126,8 +134,14 @@ const CHANGED: readonly Column<ChangedLine>[] = [
   },
 ];
 
-/** Row by row. @param opens at once: moments are given, or the refusal of the comparison says why nothing is known */
-function BetweenMoments({ question, view, setView, opens }: Viewed & { readonly opens: boolean }) {
+interface BetweenProps extends Viewed {
+  readonly names: Names;
+  /** At once: moments are given, or the refusal of the comparison says why nothing is known. */
+  readonly opens: boolean;
+}
+
+/** Row by row. */
+function BetweenMoments({ question, view, setView, names, opens }: BetweenProps) {
   const [from = '', to = ''] = view.between.split(',');
   const [isOpen, setIsOpen] = useState(opens);
   const asked = { from: instantOf(from || 'first'), to: instantOf(to || 'latest') };
@@ -147,7 +161,7 @@ function BetweenMoments({ question, view, setView, opens }: Viewed & { readonly 
         look=""
         send={async (typed) => setView({ between: `${typed.from || 'first'},${typed.to || 'latest'}` })}
       />
-      <Wait of={diff}>{(value) => <Differences diff={value} />}</Wait>
+      <Wait of={diff}>{(value) => <Differences diff={value} names={names} />}</Wait>
       <a href={`${path}&_format=csv`} download>
         CSV of changes
       </a>
@@ -167,9 +181,9 @@ const MOMENTS: readonly FieldSpec[] = [
 
 const MOST_LINES = 500;
 
-function Differences({ diff: { data, meta } }: { readonly diff: Diff }) {
+function Differences({ diff: { data, meta }, names }: { readonly diff: Diff; readonly names: Names }) {
   const { methodDays = [], inexactDays = [] } = meta;
-  const lines = linesOf(data);
+  const lines = linesOf(data, names);
   const found = `${counted(lines.length, 'value')} in ${counted(data.length, 'row')} differ`;
   const cut = lines.length > MOST_LINES ? `; the first ${count(MOST_LINES)} are shown, CSV has all` : '';
   return (

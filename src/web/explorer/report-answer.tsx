@@ -1,4 +1,5 @@
 /** The answer: its origin, warnings, chart and rows. */
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { SelectLine } from '../ui/fields.js';
 import { counted, moment } from '../ui/format.js';
@@ -26,7 +27,7 @@ export function ReportAnswer({ showsFault, ...props }: Viewed & { readonly shows
       {(report) => (
         <>
           <AnswerHead {...props} report={report} />
-          {Panel === undefined ? null : <Panel {...props} />}
+          {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this query.</Empty>
@@ -54,7 +55,11 @@ function ChartAndRows({ report, view, setView }: AnsweredProps) {
 }
 
 /** By name; one at most is open. */
-const PANELS = new Map([['explain', ExplainPanel] as const, ['code', CodePanel], ['diff', DiffPanel]]);
+const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
+  ['explain', ExplainPanel],
+  ['code', CodePanel],
+  ['diff', DiffPanel],
+]);
 
 function AnswerHead({ question, report, view, setView }: AnsweredProps) {
   const { meta, answered } = report;

@@ -35,10 +35,17 @@ function Picture({ data }: Pick<LastChanges, 'data'>) {
   const groups = useMemo(() => groupsOf(points, COLORS.length), [points]);
   const titleOf = (id: string | null) =>
     id === null ? 'others' : (nameOf(Number(id)) ?? `advertiser ${id}`);
-  const colors = new Map(groups.map(({ id }, index) => [id, id === null ? REST : (COLORS[index] ?? REST)]));
+  const places = new Map(groups.map(({ id }, index) => [id, index]));
+  const placeOf = ({ advertiser }: ChangePoint) => places.get(advertiser) ?? groups.length - 1;
+  const colors = groups.map(({ id }, index) => (id === null ? REST : (COLORS[index] ?? REST)));
+  const largest = Math.max(...points.map(({ most }) => most?.share ?? 0));
   const label = `Last ${counted(points.length, 'change')}: the day that changed by the time it was seen, by advertiser`;
   return (
     <figure>
+      <p class="small quiet">
+        Upwards the day that changed, to the right when it was seen (UTC). The larger a circle, the larger the
+        change of the measure that changed most: {percent(largest)} at most.
+      </p>
       {asTable ? (
         <DataTable
           caption={label}
@@ -56,26 +63,21 @@ function Picture({ data }: Pick<LastChanges, 'data'>) {
         />
       ) : (
         <Points
-          {...{ label, points }}
-          colorOf={({ advertiser }) => colors.get(advertiser) ?? REST}
+          {...{ label, points, colors, largest, placeOf }}
           titleOf={({ advertiser }) => (advertiser === null ? 'several advertisers' : titleOf(advertiser))}
         />
       )}
       <figcaption>
-        {groups.map(({ id, number }) => (
+        {groups.map(({ id, number }, index) => (
           <span key={id ?? ''}>
-            <span class="swatch" style={{ '--swatch': `var(${colors.get(id) ?? REST})` }} />
-            <bdi>{titleOf(id)}</bdi> <span class="quiet">{number}</span>
+            <span class="swatch" style={{ '--swatch': `var(${colors[index]})` }} />
+            <bdi>{titleOf(id)}</bdi>: {number}
           </span>
         ))}
         <button type="button" class="plain small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
           {asTable ? 'Show chart' : 'Show table'}
         </button>
       </figcaption>
-      <p class="small quiet">
-        Upwards the day that changed, to the right when it was seen (UTC). The larger a circle, the larger the
-        change, of the measure that changed most.
-      </p>
     </figure>
   );
 }
@@ -106,16 +108,20 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** Room of a mark, pixels. */
 const [MARK_WIDTH, MARK_HEIGHT] = [90, 40];
-const [SMALL, LARGE] = [3, 14];
+const [SMALL, LARGE] = [3, 11];
 
 interface PointsProps {
   readonly label: string;
   readonly points: readonly ChangePoint[];
-  readonly colorOf: (point: ChangePoint) => string;
+  readonly colors: readonly string[];
+  /** Which colour a point has. */
+  readonly placeOf: (point: ChangePoint) => number;
+  /** Share of the largest circle. */
+  readonly largest: number;
   readonly titleOf: (point: ChangePoint) => string;
 }
 
-function Points({ label, points, colorOf, titleOf }: PointsProps) {
+function Points({ label, points, colors, placeOf, largest, titleOf }: PointsProps) {
   const [frame, width] = useWidth();
   const [inner, high] = [Math.max(1, width - LEFT - RIGHT), HEIGHT - TOP - BOTTOM];
   const times = points.map(({ seenAt }) => Date.parse(seenAt));
@@ -128,6 +134,12 @@ function Points({ label, points, colorOf, titleOf }: PointsProps) {
   );
   const x = (ms: number) => LEFT + seen.at(ms) * inner;
   const y = (ms: number) => TOP + (1 - days.at(ms)) * high;
+  const isWhole = (mark: number) => x(mark) >= LEFT && x(mark) <= width - MARK_WIDTH / 2;
+  // Advertisers of one day and moment stand side by side where there is room.
+  const lane = (y(0) - y(DAY_MS)) * 0.8;
+  const beside = (point: ChangePoint) => lane * ((placeOf(point) + 0.5) / colors.length - 0.5);
+  const radius = ({ most }: ChangePoint) =>
+    SMALL + (LARGE - SMALL) * Math.sqrt((most?.share ?? 0) / (largest || 1));
   const bySize = points.toSorted((a, b) => (b.most?.share ?? 0) - (a.most?.share ?? 0));
   return (
     <div ref={frame} style={{ minHeight: `${HEIGHT}px` }}>
@@ -140,7 +152,7 @@ function Points({ label, points, colorOf, titleOf }: PointsProps) {
             </text>
           </g>
         ))}
-        {seen.marks.map((mark) => (
+        {seen.marks.filter(isWhole).map((mark) => (
           <text key={mark} x={x(mark)} y={HEIGHT - 6} text-anchor="middle">
             {isShort ? `${dayOf(mark)} ${new Date(mark).toISOString().slice(11, 16)}` : dayOf(mark)}
           </text>
@@ -149,9 +161,9 @@ function Points({ label, points, colorOf, titleOf }: PointsProps) {
           <circle
             key={point.key}
             cx={x(Date.parse(point.seenAt))}
-            cy={y(Date.parse(point.date))}
-            r={SMALL + (LARGE - SMALL) * Math.sqrt(point.most?.share ?? 0)}
-            style={{ '--swatch': `var(${colorOf(point)})` }}
+            cy={y(Date.parse(point.date)) + beside(point)}
+            r={radius(point)}
+            style={{ '--swatch': `var(${colors[placeOf(point)]})` }}
           >
             <title>
               {`${titleOf(point)}, ${point.date}: ${point.most === null ? '' : `${wordsOf(point.most)}, `}${point.why}; seen ${moment(point.seenAt)}`}
