@@ -1,7 +1,7 @@
 /** The feed of changes of a gateway with a proven report by date. */
 import { expect } from 'vitest';
 import type { Call, Reply } from '../support/start-gateway.js';
-import { type HistoryScene, historyScene } from './history-scene.js';
+import { historyScene } from './history-scene.js';
 
 export interface FeedMessage {
   readonly type: 'day' | 'grant';
@@ -15,8 +15,6 @@ export interface FeedMessage {
 }
 
 export const CHANGES = '/gateway/v1/changes';
-
-export type ChangesScene = HistoryScene & Awaited<ReturnType<typeof changesScene>>;
 
 export async function changesScene(...options: Parameters<typeof historyScene>) {
   const scene = await historyScene(...options);

@@ -6,7 +6,7 @@ import { inflateRawSync } from 'node:zlib';
 import Type, { type Static } from 'typebox';
 import { deflateSmall } from '../../lib/deflate.js';
 import { recordForm } from '../../lib/record.js';
-import { type Revision, RevisionForm, type Revisions } from '../history/revision.js';
+import { type MonthReport, type Revision, RevisionForm, type Revisions } from '../history/revision.js';
 import { type Counted, CountedForm } from '../learn/evidence.js';
 import type { Flaw } from '../rows/flaws.js';
 import type { Facts } from '../rows/freshness.js';
@@ -115,17 +115,6 @@ export interface Day {
   readonly counted?: Counted | undefined;
   /** The last fetch saw it final. */
   readonly final?: true;
-}
-
-/** What changes of days say of their report. */
-export interface MonthReport {
-  /** Of reports, as the learner knows them: `divisibilityId`. */
-  readonly kind: string;
-  readonly endpoint: string;
-  /** Canonical, without the period; null: its parameters are in a body. */
-  readonly query: string | null;
-  readonly account: string | null;
-  readonly split: readonly string[];
 }
 
 export interface Month {

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { countedOrder } from '../../store/days-port.js';
 import { toldAfter } from '../feed/month-changes.js';
 import type { Erasures } from '../history/erasures.js';
+import type { MonthReport } from '../history/revision.js';
 import {
   noteMissed,
   noteFetch as noteRevision,
@@ -17,15 +18,7 @@ import { digest as digestOf } from '../query/platform-call.js';
 import { holdsTexts, joinTypes } from '../rows/column-types.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type Facts, type FinalRules, isFinal } from '../rows/freshness.js';
-import {
-  type Check,
-  type Day,
-  type Month,
-  type MonthReport,
-  NO_DAY,
-  orderOf,
-  type Passing,
-} from './month.js';
+import { type Check, type Day, type Month, NO_DAY, orderOf, type Passing } from './month.js';
 import type { PartDay } from './part.js';
 
 /** Days of one fetch in one month. */

@@ -4,10 +4,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Days } from '../days/days.js';
-import type { MonthReport } from '../days/month.js';
 import type { Erasures } from '../history/erasures.js';
 import { sumRows } from '../history/read.js';
-import type { Revision, Revisions } from '../history/revision.js';
+import type { MonthReport, Revision, Revisions } from '../history/revision.js';
 import { showId } from '../rows/answer-meta.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type DayChange, type DaysEntry, decodeEntry, type GrantsEntry } from './entry.js';
@@ -46,7 +45,7 @@ const SHOWN_SERIES_CHARS = 22;
 /** A longer query is left out. */
 const REPORT_BYTES = 1024;
 /** Of rows of a day in a message. */
-export const ROWS_BYTES = 262_144;
+const ROWS_BYTES = 262_144;
 const REPORTS = 10_000;
 const SUMS = 20_000;
 

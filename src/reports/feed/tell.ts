@@ -1,7 +1,7 @@
 /** What writes of months tell the feed of changes. Pure. */
 import type { Told } from '../../store/changes-port.js';
 import type { MonthPlace } from '../../store/days-port.js';
-import type { MonthReport } from '../days/month.js';
+import type { MonthReport } from '../history/revision.js';
 import type { DivisibilityStatus } from '../learn/learn.js';
 import type { Report } from '../query/canonicalize.js';
 import { buildPlatformCall } from '../query/platform-call.js';

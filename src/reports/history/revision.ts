@@ -2,7 +2,6 @@
  * Known states of one day of a series over time: an append-only list, as system time of SQL:2011; the day is the valid time.
  */
 import Type, { type Static } from 'typebox';
-import type { MonthReport } from '../days/month.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
 
 export const RevisionForm = Type.Object({
@@ -59,6 +58,17 @@ export type Revision = Readonly<Static<typeof RevisionForm>>;
 
 /** Oldest first. */
 export type Revisions = readonly Revision[];
+
+/** What changes of days say of their report. */
+export interface MonthReport {
+  /** Of reports, as the learner knows them: `divisibilityId`. */
+  readonly kind: string;
+  readonly endpoint: string;
+  /** Canonical, without the period; null: its parameters are in a body. */
+  readonly query: string | null;
+  readonly account: string | null;
+  readonly split: readonly string[];
+}
 
 /** What is known of a day besides its rows. */
 export interface DayStates {

@@ -1,7 +1,7 @@
 /** Fetched days, and what a month shows of them, for tests. */
 
 import { entriesAtOnce, shownDay } from '../../../src/reports/days/entries-of-days.js';
-import type { MonthReport } from '../../../src/reports/days/month.js';
+import type { MonthReport } from '../../../src/reports/history/revision.js';
 import { dayOf, type FetchedMonth, noteFetch, type OpenMonth } from '../../../src/reports/days/note-fetch.js';
 import type { MonthChange } from '../../../src/reports/days/open-months.js';
 import type { PartDay } from '../../../src/reports/days/part.js';
