@@ -162,9 +162,11 @@ function BetweenMoments({ question, view, setView, names, opens }: BetweenProps)
         send={async (typed) => setView({ between: `${typed.from || 'first'},${typed.to || 'latest'}` })}
       />
       <Wait of={diff}>{(value) => <Differences diff={value} names={names} />}</Wait>
-      <a href={`${path}&_format=csv`} download>
-        CSV of changes
-      </a>
+      {diff.value === null ? null : (
+        <a href={`${path}&_format=csv`} download>
+          CSV of changes
+        </a>
+      )}
     </details>
   );
 }
@@ -204,6 +206,7 @@ function Differences({ diff: { data, meta }, names }: { readonly diff: Diff; rea
       {lines.length === 0 ? null : (
         <DataTable
           caption="Differences"
+          short
           rows={lines.slice(0, MOST_LINES)}
           keyOf={({ key }) => key}
           columns={COLUMNS}
