@@ -115,7 +115,9 @@ const TOO_OLD =
 
 function pathOf(options: Options, offset: string, cursor: string): string {
   const { follow, endpoint, advertiser: advertiserId, split, series, rows } = options;
-  const live = follow === true ? { live: 'long-poll', cursor: cursor || undefined } : {};
+  // The end is asked for without waiting: from then on no change is missed.
+  const isLive = follow === true && offset !== 'now';
+  const live = isLive ? { live: 'long-poll', cursor: cursor || undefined } : {};
   const given = { offset, ...live, endpoint, advertiserId, split, series, rows: rows ? '1' : undefined };
   const pairs = Object.entries(given).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value]],

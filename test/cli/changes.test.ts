@@ -133,7 +133,7 @@ describe('dsp-gateway changes --follow', () => {
       '',
     ]);
     const query = (offset: string, cursor = '') =>
-      `offset=${offset}&live=long-poll${cursor && `&cursor=${cursor}`}&advertiserId=1%2C2`;
+      `offset=${offset}${offset === 'now' ? '' : '&live=long-poll'}${cursor && `&cursor=${cursor}`}&advertiserId=1%2C2`;
     expect(asked).toEqual([
       query('now'),
       query('now'),
