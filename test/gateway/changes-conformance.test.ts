@@ -13,7 +13,8 @@
  */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { ROOT, tempFolder } from '../support/processes.js';
@@ -93,7 +94,8 @@ interface Results {
 async function runSuite(url: string): Promise<Results> {
   const folder = await tempFolder();
   const [config, output] = [join(folder, 'vitest.config.mjs'), join(folder, 'results.json')];
-  const include = ['node_modules/@durable-streams/server-conformance-tests/dist/test-runner.js'];
+  const suite = createRequire(import.meta.url).resolve('@durable-streams/server-conformance-tests');
+  const include = [relative(ROOT, join(suite, '../test-runner.js'))];
   const test = { include, exclude: [], testTimeout: 60_000 };
   await writeFile(config, `export default ${JSON.stringify({ root: ROOT, test })};`);
   const names = NAMES.map((name) => name.replace(/[^\w ]/g, '.'));

@@ -366,6 +366,24 @@ describe('readers that wait', () => {
     expect((await scene.live('offset=now')).status).toBe(200);
   });
 
+  it('are heard again after the process had stopped looking, as nobody waited', async () => {
+    const scene = await liveScene();
+    const stop = vi.spyOn(scene.gateway.services.reporting.feed.tail, 'stop');
+    const offset = await scene.now();
+    const first = await poller(scene);
+    await scene.ask(BY_DATE);
+    expect(kindsIn(await messages(await first.answer))).toEqual(FIRST);
+    await expect.poll(() => stop.mock.calls.length).toBe(1);
+    const read = vi.spyOn(scene.gateway.store.changes, 'read');
+    await scene.restated(BY_DATE);
+    expect(read.mock.calls).toEqual([]);
+    const missed = await messages(await scene.live(`offset=${offset}&live=long-poll`));
+    expect(kindsIn(missed)).toEqual([...FIRST, 'restated 2026-11-18']);
+    const second = await poller(scene);
+    await scene.restated(BY_DATE);
+    expect(kindsIn(await messages(await second.answer))).toEqual(['restated 2026-11-18']);
+  });
+
   it('cost no command of the store beyond one a second for all of them', async () => {
     const scene = await liveScene();
     const offset = await scene.now();
