@@ -104,6 +104,16 @@ describe.concurrent('a stop', () => {
     expect(paths).toEqual(expect.arrayContaining([REPORT, '/api/v1/campaign/1', '/readyz', '/healthz']));
   });
 
+  it('ends the events of readers of the feed of changes, who would wait for a minute', async ({ expect }) => {
+    const gateway = await startGateway(platform.env);
+    const { key } = await newTeam(gateway, { id: 'readers' });
+    const target = `${gateway.data}/gateway/v1/changes?offset=now&live=sse`;
+    const events = await fetch(target, { headers: { 'x-api-key': key } });
+    gateway.signal('SIGTERM');
+    expect(await events.text()).toMatch(/^event: control\ndata:\{.*"upToDate":true\}\n\n$/);
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  });
+
   it('takes no longer than it was told, whatever the platform does', async ({ expect }) => {
     const hanging = await startPlatform();
     const yaml = join(await tempFolder(), 'gateway.yaml');
