@@ -96,7 +96,7 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       if (tail.isOn && (team !== null || code !== null))
         tail.note(tailLine(request, status, durationMs, log.clean));
       if (!counted.isCounted) return;
-      tally.add(counted, durationMs);
+      tally.add(counted, durationMs - waitedMs);
       if (team !== null) metrics.count('platform_calls_saved', { team }, counted.saved);
     },
   };

@@ -17,7 +17,7 @@ import { createQueries, type Stamps } from '../reports/query.js';
 import { createReports } from '../reports/reports.js';
 import { createReadWatches } from '../reports/watches/read-watches.js';
 import { createWatches } from '../reports/watches/watches.js';
-import { hourly, type Job } from '../store/jobs.js';
+import { hourly, hourlyOrUrgent, type Job } from '../store/jobs.js';
 import { whenAway } from '../store/port.js';
 import { composeGateway, type ReportingOptions } from './compose-gateway.js';
 
@@ -99,12 +99,18 @@ export function composeReports(options: ReportingOptions) {
 
 /** Publishes what writers that died have left, and keeps the limit of the feed. */
 function tendFeed({ store: { changes }, config }: ReportingOptions): Job {
-  const published = (everything: boolean) => (isStopped: () => boolean) =>
-    changes.publish(everything, isStopped);
-  const [all, some] = [hourly(published(true), true), published(false)];
+  const publish = (everything: boolean, isStopped: () => boolean) =>
+    changes.publish(everything, isStopped).then(
+      () => true,
+      whenAway(() => false),
+    );
+  const publishAll = hourlyOrUrgent(
+    (isStopped) => publish(true, isStopped),
+    () => false,
+  );
   return async (isStopped) => {
-    await all(isStopped).catch(whenAway(() => {}));
-    await some(isStopped).catch(whenAway(() => {}));
+    await publishAll(isStopped);
+    await publish(false, isStopped);
     await changes.trim(config.changes.maxEntries).catch(whenAway(() => {}));
   };
 }

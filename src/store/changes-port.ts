@@ -60,7 +60,7 @@ export interface Changes {
   /**
    * For a store that cannot append in the step of a write (Redis Cluster): appends what dead writers left, a second after their
    * write. Elsewhere it does nothing.
-   * @param everything also looks at months without a note of a write, those of the last two days; again after a rejection
+   * @param everything also looks at months without a note of a write, those of the last two days
    */
   publish(everything: boolean, isStopped: () => boolean): Promise<void>;
 }

@@ -39,9 +39,9 @@ export async function liveScene(options: Parameters<typeof changesScene>[1] = {}
     url,
     pass,
     looks,
-    waiting: () => tail.waiting,
+    waiting: () => tail.size,
     /** Until so many readers wait. */
-    untilWaiting: (count = 1) => expect.poll(() => tail.waiting).toBe(count),
+    untilWaiting: (count = 1) => expect.poll(() => tail.size).toBe(count),
     live: (query: string, asking = key, signal?: AbortSignal) =>
       fetch(`${url}${CHANGES}?${query}`, {
         headers: { 'x-api-key': asking },

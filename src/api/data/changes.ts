@@ -53,7 +53,10 @@ export function registerChanges(app: FastifyInstance, options: ChangesOptions): 
     refuseFast(f, reader);
     void reply.headers(SHARED);
     if (request.method === 'HEAD') return await head(f, reply);
-    if (question.live === null) return await catchUp(f, { question, reader, reply, request });
+    if (question.live === null) {
+      call.onResponseClosed(options.limits.place(reader.caller.team));
+      return await catchUp(f, { question, reader, reply, request });
+    }
     if (options.stopping())
       throw new GatewayError('not_ready', { detail: 'This process is stopping.', retryAfterS: 1 });
     const follower = { question, reader, reply, request, open };
@@ -136,19 +139,26 @@ async function poll(f: Follow, follower: Follower): Promise<FastifyReply> {
   const found = await waitForBatch(f, follower, await firstOf(f, follower), untilMs);
   if (found === null) return reply;
   const { batch, reader } = found;
-  if (batch.count > 0) return await sendBatch(f, { ...follower, reader }, batch, headers);
+  // A narrow filter that has not come to the end yet goes on with the next request.
+  if (batch.count > 0 || !batch.isUpToDate)
+    return await sendBatch(f, { ...follower, reader }, batch, headers);
   request.trace.rows = 0;
   return reply
     .code(204)
-    .headers({ ...headers, ...streamHeaders({ ...batch, isUpToDate: true }) })
+    .headers({ ...headers, ...streamHeaders(batch) })
     .send();
 }
 
-/** What there is at once. @throws GatewayError */
+/** What there is at once: until then the request counts as a concurrent one. @throws GatewayError */
 async function firstOf(f: Follow, { question, reader }: Asked): Promise<FeedBatch> {
-  const from = await unlessAway(beginOf(f, question));
-  const known = from === '-1' ? null : await unlessAway(f.feed.readTail(reader, from));
-  return known ?? (await unlessAway(f.feed.read(reader, from)));
+  const leave = f.limits.place(reader.caller.team);
+  try {
+    const from = await unlessAway(beginOf(f, question));
+    const known = from === '-1' ? null : await unlessAway(f.feed.readTail(reader, from));
+    return known ?? (await unlessAway(f.feed.read(reader, from)));
+  } finally {
+    leave();
+  }
 }
 
 /** @returns null: nobody waits any more. @throws GatewayError */
@@ -157,9 +167,8 @@ async function waitForBatch(f: Follow, follower: Follower, first: FeedBatch, unt
   if (batch.count > 0) return { batch, reader };
   const leave = f.waits.enter(reader);
   try {
-    for (let why: Woken = 'news'; why === 'news' && batch.count === 0; ) {
-      if (batch.isUpToDate)
-        why = await waitOn(f, follower, reader, { position: batch.next.position, untilMs });
+    for (let why: Woken = 'news'; why === 'news' && batch.count === 0 && batch.isUpToDate; ) {
+      why = await waitOn(f, follower, reader, { position: batch.next.position, untilMs });
       if (why === 'gone') return null;
       reader = follower.open();
       batch = await readOn(f, reader, batch);

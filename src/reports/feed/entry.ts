@@ -70,9 +70,10 @@ function changeText({ day, revision, before, kind, isFinal, afterFinal, isMethod
   return `${String(day).padStart(2, '0')}:${revision ?? '-'}:${before ?? '-'}:${flags}`;
 }
 
-const DAYS = /^d ([\w-]+) (\d{4}-(?:0[1-9]|1[0-2])) ([0-9a-z]{1,11}) ([0-9a-z]+) (\S+)$/;
-const GRANTS = /^g ([\w:-]+) ([0-9a-z]{1,11}) (\S+)$/;
-const CHANGE = /^(0[1-9]|[12]\d|3[01]):([0-9a-z]+|-):([0-9a-z]+|-):([irfove])(F?)(A?)(M?)$/;
+/** Times have at most ten digits: a later one is no Date. */
+const DAYS = /^d ([\w-]+) (\d{4}-(?:0[1-9]|1[0-2])) ([0-9a-z]{1,10}) ([0-9a-z]+) (\S+)$/;
+const GRANTS = /^g ([\w:-]+) ([0-9a-z]{1,10}) (\S+)$/;
+const CHANGE = /^(0[1-9]|[12]\d|3[01]):([0-9a-z]{1,10}|-):([0-9a-z]{1,10}|-):([irfove])(F?)(A?)(M?)$/;
 const GRANT = /^[+-](?:0|[1-9]\d{0,15})$/;
 
 /** @returns null for what is no entry of this release */

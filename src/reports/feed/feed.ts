@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
-import { uptimeMs } from '../../lib/time.js';
+import { turn, uptimeMs } from '../../lib/time.js';
 import { type Changes, FEED_START, type FeedEntry, type FeedPage } from '../../store/changes-port.js';
 import { type Bus, type Documents, whenAway } from '../../store/port.js';
 import type { DaysEntry } from './entry.js';
@@ -45,7 +45,7 @@ export interface FeedBatch {
 
 const MESSAGES_MAX = 1000;
 const BODY_BYTES = 1_048_576;
-/** Changes that a narrow filter looks at in one answer. */
+/** Entries that a narrow filter looks at in one answer. */
 const LOOKED_MAX = 20_000;
 const PAGE = 500;
 /** Rows that are read together. */
@@ -152,6 +152,8 @@ async function look(
     if (isEnd || !found.isUpToDate || looked >= LOOKED_MAX || messages.length >= limit)
       return { messages, next: found.next, isUpToDate: found.isUpToDate && isEnd, sinceMs };
     at = found.next;
+    // Others go first.
+    await turn();
     page = await changes.read(at.position, PAGE);
     entries = entriesAfter(page, at);
   }
@@ -162,12 +164,8 @@ function entriesAfter(page: FeedPage, from: Offset): readonly FeedEntry[] {
   const { entries, incarnation, trimmed } = page;
   const isFirst = from.position === FEED_START;
   const isKept = isFirst ? trimmed === FEED_START : isOf(from, entries[0]);
-  if (incarnation !== from.incarnation || !isKept) throw tooOld();
+  if (incarnation !== from.incarnation || !isKept) throw new GatewayError('cursor_too_old');
   return isFirst || from.count < ALL ? entries : entries.slice(1);
-}
-
-function tooOld(): GatewayError {
-  return new GatewayError('cursor_too_old');
 }
 
 /** @param at before the entries, or inside the first one. `isUpToDate`: all of them were looked at */

@@ -58,6 +58,8 @@ export class FeedTail {
   readonly #parts: TailParts;
   readonly #waiters = new Set<Waiter>();
   #entries: TailEntry[] = [];
+  /** The entry before those in memory; null: there is none, or it is not known. */
+  #before: FeedEntry | null = null;
   /** As known at the last look; null: it does not run, or has not looked yet. */
   #end: End | null = null;
   #ticks: Timer | null = null;
@@ -84,6 +86,7 @@ export class FeedTail {
     if (end === null || offset.incarnation !== end.incarnation) return null;
     const { sinceMs } = end;
     if (end.entry !== null && isOf(offset, end.entry)) return { entries: [], sinceMs };
+    if (this.#before !== null && isOf(offset, this.#before)) return { entries: this.#entries, sinceMs };
     const at = this.#entries.findIndex((one) => isOf(offset, one));
     return at < 0 ? null : { entries: this.#entries.slice(at + 1), sinceMs };
   }
@@ -96,17 +99,14 @@ export class FeedTail {
     this.#begin();
     this.#waiters.add(waiter);
     // A reader of the store may be ahead of the last look.
-    if (this.#end !== null && waiter.position < positionOf(this.#end.entry)) {
+    if (this.#end !== null && waiter.position < placeOf(this.#end.entry)) {
       const at = this.#entries.findIndex(({ position }) => position === waiter.position);
-      const isBehind = at < 0 || this.#entries.slice(at + 1).some(({ made }) => waiter.takes(made));
+      const isFirst = waiter.position === placeOf(this.#before);
+      const isBehind =
+        (at < 0 && !isFirst) || this.#entries.slice(at + 1).some(({ made }) => waiter.takes(made));
       if (isBehind) this.#wake(waiter);
     }
     return () => void this.#waiters.delete(waiter);
-  }
-
-  /** Readers. */
-  get waiting(): number {
-    return this.#waiters.size;
   }
 
   stop(): void {
@@ -116,6 +116,7 @@ export class FeedTail {
     this.#ticks = this.#end = null;
     this.#gathering = undefined;
     this.#entries = [];
+    this.#before = null;
     this.#stopHearing();
   }
 
@@ -162,7 +163,7 @@ export class FeedTail {
     const { changes, open } = this.#parts;
     if (this.#end === null) return this.#start(await changes.newest());
     for (let isMore = true; isMore && this.#end !== null; ) {
-      const page = await changes.read(positionOf(this.#end.entry), PAGE);
+      const page = await changes.read(placeOf(this.#end.entry), PAGE);
       if (!this.#goesOn(page)) return this.#start(await changes.newest());
       const fresh = page.entries.slice(this.#end.entry === null ? 0 : 1);
       isMore = page.entries.length === PAGE;
@@ -189,9 +190,10 @@ export class FeedTail {
     if (this.#ticks === null) return;
     const isLost = this.#end !== null;
     this.#end = { incarnation, entry, sinceMs: oldestMs };
+    this.#before = entry;
     this.#entries = [];
     for (const waiter of [...this.#waiters])
-      if (isLost || waiter.position < positionOf(entry)) this.#wake(waiter);
+      if (isLost || waiter.position < placeOf(entry)) this.#wake(waiter);
   }
 
   #keep(added: readonly TailEntry[]): void {
@@ -202,7 +204,10 @@ export class FeedTail {
       count -= sizeOf(one);
       return isEnough;
     });
-    if (gone !== 0) this.#entries = gone < 0 ? this.#entries.slice(-1) : this.#entries.slice(gone);
+    if (gone === 0) return;
+    const from = gone < 0 ? this.#entries.length - 1 : gone;
+    this.#before = this.#entries[from - 1] ?? this.#before;
+    this.#entries = this.#entries.slice(from);
   }
 
   #wake(waiter: Waiter): void {
@@ -210,7 +215,7 @@ export class FeedTail {
   }
 }
 
-const positionOf = (entry: FeedEntry | null): string => entry?.position ?? FEED_START;
+const placeOf = (entry: FeedEntry | null): string => entry?.position ?? FEED_START;
 
 /** Entries count by their changes, and what a newer release wrote as one. */
 function sizeOf({ made: { entry } }: TailEntry): number {

@@ -38,7 +38,7 @@ const MS_A_DAY = 1;
 /** Indexes that are read together. */
 const AT_ONCE = 50;
 
-/** Nearly free while nothing changed. @returns the job. It throws StoreUnavailable, and goes on with the next call */
+/** Nearly free while nothing changed. @returns the job. While the store is away it goes on with the next call */
 export function createTellKinds(options: TellKindsOptions): Job {
   const { learner, caps, documents } = options;
   const notice = createVoidingNotice(documents);
@@ -48,7 +48,7 @@ export function createTellKinds(options: TellKindsOptions): Job {
   let due: readonly number[] = [];
   async function look(isStopped: () => boolean): Promise<void> {
     const nowMs = uptimeMs();
-    if (nowMs - askedMs > LED_MS) due = [nowMs];
+    if (nowMs - askedMs > LED_MS) due = [nowMs, nowMs + AGAIN_MS];
     askedMs = nowMs;
     const present = `${learner.stampOfAll()} ${caps.stampOfAll()}`;
     if (stamp !== null && present !== stamp) due = [nowMs, nowMs + AGAIN_MS];
@@ -65,7 +65,7 @@ export function createTellKinds(options: TellKindsOptions): Job {
   }
 
   const turns = createTurns();
-  return (isStopped) => turns('', () => look(isStopped));
+  return (isStopped) => turns('', () => look(isStopped)).catch(whenAway(() => {}));
 }
 
 /** @returns whether all months were written that are to be told anew. @throws StoreUnavailable */

@@ -11,7 +11,7 @@ import { changesOf, type ToldMonth } from './month-changes.js';
 interface WhenWritten {
   /** Epoch milliseconds. */
   readonly at: number;
-  /** The newest one that the write brings; 0: none. */
+  /** Order of the newest fetch that the write brings; 0: it brings none. */
   readonly order: number;
 }
 

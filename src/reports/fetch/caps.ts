@@ -260,7 +260,7 @@ export function createKnownCaps(
     stampOf: (report: Report): string => knownOf(report).stamp,
     /** As {@link of}, of reports of a kind. */
     ofKind: (kind: ReportKind): readonly number[] => look(kind).counts,
-    /** Changes whenever caps are proven or forgotten. */
+    /** Changes whenever a cap is proven. */
     stampOfAll: records.stampOfAll,
     configured,
     /** Never fails: without the registry the cap is kept in this process. */

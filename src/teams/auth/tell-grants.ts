@@ -2,7 +2,7 @@
 import { encodeEntry } from '../../reports/feed/entry.js';
 import type { Changes } from '../../store/changes-port.js';
 import type { Job } from '../../store/jobs.js';
-import type { Documents } from '../../store/port.js';
+import { type Documents, whenAway } from '../../store/port.js';
 import type { Directory } from './directory.js';
 import { nameInLife, type Team } from './team.js';
 
@@ -22,13 +22,13 @@ const AT_ONCE = 50;
 
 /**
  * Told at least once: a change is noted after it was told. Changes that are taken back within the same second are not told.
- * @returns the job, which looks at nothing while no list changed. It throws StoreUnavailable, and repeats it with the next call
+ * @returns the job, which looks at nothing while no list changed. While the store is away it goes on with the next call
  */
 export function createTellGrants(options: TellGrantsOptions): Job {
   const { directory } = options;
   /** Lists that are noted, by team; another leader has noted what is missing here. */
   let noted = new Map<string, Team['advertisers']>();
-  return async (isStopped) => {
+  async function look(isStopped: () => boolean): Promise<void> {
     const present = new Map<string, Team['advertisers']>();
     for (const { id, advertisers } of directory.teams()) {
       if (isStopped()) return;
@@ -40,7 +40,8 @@ export function createTellGrants(options: TellGrantsOptions): Job {
       present.set(name, advertisers);
     }
     noted = present;
-  };
+  }
+  return (isStopped) => look(isStopped).catch(whenAway(() => {}));
 }
 
 /** Compares with what was noted, also by a former leader, and notes the list of now. @throws StoreUnavailable */

@@ -89,6 +89,18 @@ export function createTeamLimits(
   const concurrencyLeft = (team: Team): number =>
     Math.max(0, concurrencyHere(team) - standingOf(team).running.count);
 
+  /** @throws GatewayError `rate_limited` */
+  function takePlace({ team, running }: Standing): () => void {
+    const here = concurrencyHere(team);
+    if (running.count < here) return begin(running);
+    const all = team.limits.maxConcurrent;
+    const ofAll = here === all ? '' : `, this replica's part of ${all}`;
+    throw new GatewayError('rate_limited', {
+      detail: `The team has reached its limit of ${here} concurrent requests${ofAll}.`,
+      retryAfterS: 1,
+    });
+  }
+
   async function charge({ team, bucket }: Standing, leave: () => void): Promise<void> {
     const waitMs = await allowances.take(bucket);
     if (waitMs === null) return;
@@ -108,20 +120,15 @@ export function createTeamLimits(
      */
     enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
       const standing = standingOf(team);
-      const { running, bucket } = standing;
-      const here = concurrencyHere(team);
-      if (running.count >= here) {
-        const all = team.limits.maxConcurrent;
-        const ofAll = here === all ? '' : `, this replica's part of ${all}`;
-        throw new GatewayError('rate_limited', {
-          detail: `The team has reached its limit of ${here} concurrent requests${ofAll}.`,
-          retryAfterS: 1,
-        });
-      }
-      const leave = begin(running);
+      const leave = takePlace(standing);
       onResponseClosed(leave);
-      return allowances.takeAtHand(bucket) ? null : charge(standing, leave);
+      return allowances.takeAtHand(standing.bucket) ? null : charge(standing, leave);
     },
+    /**
+     * A place among the concurrent requests of the team, for work that is charged by its result.
+     * @returns ends it, called once or more. @throws GatewayError `rate_limited`
+     */
+    place: (team: Team): (() => void) => takePlace(standingOf(team)),
     /**
      * Charges an answer that does not count as a concurrent request, as its caller mostly waits.
      * @throws GatewayError `rate_limited`
