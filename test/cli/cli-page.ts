@@ -62,7 +62,7 @@ export ADMIN_TOKEN_FILE=~/.config/dsp-gateway/admin.token
 dsp-gateway status
 \`\`\`
 
-\`report\`, \`changes\` and \`learn\` use the data plane and a team key:
+\`report\`, \`changes\`, \`watch\` and \`learn\` use the data plane and a team key:
 
 ${optionList(asTeam)}
 

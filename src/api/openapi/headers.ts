@@ -43,7 +43,7 @@ export const RESPONSE_HEADERS = {
   'stream-up-to-date': Type.Literal('true', { description: 'There was nothing more.' }),
   'stream-cursor': text('For the next live request, as cursor.'),
   'changes-since': text('Time of the oldest change that is kept.'),
-  'changes-voiding': text('Reports whose days are being voided just now.'),
+  'changes-voiding': text('Endpoint and split of the reports whose days are being withdrawn just now.'),
   'x-content-type-options': Type.Literal('nosniff'),
   'cross-origin-resource-policy': Type.Literal('same-origin'),
   'x-accel-buffering': text('Tells proxies not to buffer the answer.'),

@@ -27,7 +27,7 @@ export const listChanges = describe('listChanges', 'viewer', 'GET /admin/v1/chan
   answer: titled('LastChanges', {
     data: Type.Array(CHANGE, {
       description:
-        'Messages of GET /gateway/v1/changes of the kinds restated, void and erased, over all reports: the newest first. Only the last 2,000 fetched months are looked at.',
+        'Messages of GET /gateway/v1/changes of the kinds restated, void and erased, over all reports: the newest first. Only the last 2,000 writes of months are looked at.',
     }),
   }),
   problems: ['invalid_query', 'not_ready'],

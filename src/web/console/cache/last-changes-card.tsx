@@ -64,7 +64,7 @@ function Picture({ data }: Pick<LastChanges, 'data'>) {
       ) : (
         <Points
           {...{ label, points, colors, largest, placeOf }}
-          titleOf={({ advertiser }) => (advertiser === null ? 'several advertisers' : titleOf(advertiser))}
+          titleOf={({ advertiser }) => (advertiser === null ? 'advertiser not named' : titleOf(advertiser))}
         />
       )}
       <figcaption>

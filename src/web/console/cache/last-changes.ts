@@ -9,7 +9,7 @@ export interface ChangePoint {
   readonly date: string;
   /** ISO. */
   readonly seenAt: string;
-  /** Null: of several, or unknown since its report is gone. */
+  /** Null: the message names none. */
   readonly advertiser: string | null;
   readonly report: string;
   readonly why: string;
