@@ -102,13 +102,14 @@ const COLUMNS: readonly Column<ChangePoint>[] = [
 const wordsOf = ({ name, before, now }: NonNullable<ChangePoint['most']>): string =>
   `${name} ${amount(before)} → ${amount(now)}`;
 
-const HEIGHT = 260;
+const HEIGHT = 300;
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 16, 8, 24];
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** Room of a mark, pixels. */
 const [MARK_WIDTH, MARK_HEIGHT] = [90, 40];
-const [SMALL, LARGE] = [3, 11];
+/** Radius of circles, and their distance where several stand at one place. */
+const [SMALL, LARGE, BESIDE] = [2, 8, 6];
 
 interface PointsProps {
   readonly label: string;
@@ -135,9 +136,8 @@ function Points({ label, points, colors, placeOf, largest, titleOf }: PointsProp
   const x = (ms: number) => LEFT + seen.at(ms) * inner;
   const y = (ms: number) => TOP + (1 - days.at(ms)) * high;
   const isWhole = (mark: number) => x(mark) >= LEFT && x(mark) <= width - MARK_WIDTH / 2;
-  // Advertisers of one day and moment stand side by side where there is room.
-  const lane = (y(0) - y(DAY_MS)) * 0.8;
-  const beside = (point: ChangePoint) => lane * ((placeOf(point) + 0.5) / colors.length - 0.5);
+  // Advertisers of one day and moment stand side by side.
+  const beside = (point: ChangePoint) => BESIDE * (placeOf(point) - (colors.length - 1) / 2);
   const radius = ({ most }: ChangePoint) =>
     SMALL + (LARGE - SMALL) * Math.sqrt((most?.share ?? 0) / (largest || 1));
   const bySize = points.toSorted((a, b) => (b.most?.share ?? 0) - (a.most?.share ?? 0));
@@ -160,8 +160,8 @@ function Points({ label, points, colors, placeOf, largest, titleOf }: PointsProp
         {bySize.map((point) => (
           <circle
             key={point.key}
-            cx={x(Date.parse(point.seenAt))}
-            cy={y(Date.parse(point.date)) + beside(point)}
+            cx={x(Date.parse(point.seenAt)) + beside(point)}
+            cy={y(Date.parse(point.date))}
             r={radius(point)}
             style={{ '--swatch': `var(${colors[placeOf(point)]})` }}
           >
