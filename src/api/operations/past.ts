@@ -361,7 +361,11 @@ export const getChanges = history('getChanges', 'key', 'GET /gateway/v1/changes'
         ),
       },
     },
-    204: { description: "With live=long-poll: no messages. The 30 s are over, the reader's rights changed, or the process stops.", headers: STREAM_HEADERS },
+    204: {
+      description:
+        "With live=long-poll: no messages. The 30 s are over, the reader's rights changed, or the process stops.",
+      headers: STREAM_HEADERS,
+    },
     304: { description: 'Not modified: if-none-match has its etag.', headers: [...STREAM_HEADERS, 'etag'] },
   },
   problems: ['invalid_query', 'scope_missing', 'advertiser_forbidden', 'rate_limited', 'cursor_too_old'],

@@ -1,11 +1,11 @@
 /** Fetched days, and what a month shows of them, for tests. */
 
 import { entriesAtOnce, shownDay } from '../../../src/reports/days/entries-of-days.js';
-import type { MonthReport } from '../../../src/reports/history/revision.js';
 import { dayOf, type FetchedMonth, noteFetch, type OpenMonth } from '../../../src/reports/days/note-fetch.js';
 import type { MonthChange } from '../../../src/reports/days/open-months.js';
 import type { PartDay } from '../../../src/reports/days/part.js';
 import { nameOf, type Part } from '../../../src/reports/days/part.js';
+import type { MonthReport } from '../../../src/reports/history/revision.js';
 import { dayNumber } from '../../../src/reports/query/days.js';
 import type { Entry, RowsHeader } from '../../../src/reports/rows/entry.js';
 import { NOON } from '../../support/test-clock.js';
