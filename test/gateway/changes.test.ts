@@ -1,6 +1,6 @@
 /** `GET /gateway/v1/changes`: which days changed, as catch-up. */
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, reportIn, withTeam } from '../support/start-gateway.js';
+import { gatewayAt, outcomeOf, reportIn, withTeam } from '../support/start-gateway.js';
 import { CHANGES, changesScene, kindsIn, messagesIn, nextOf, stateAfter } from './changes-scene.js';
 import { BY_DATE, HOUR } from './history-scene.js';
 
@@ -112,6 +112,49 @@ describe('the feed of changes', () => {
     expect(await count('&split=date,campaign')).toBe(0);
     expect(await count('&endpoint=campaigns/get')).toBe(6);
     expect(await count('&endpoint=other/get')).toBe(0);
+  });
+
+  it('tells an erasure to all that were told of its days: with any filter, and in a process that never read them', async () => {
+    const { ask, gateway, feed, now, key } = await changesScene();
+    const limited = await gateway.addTeam({ id: 'limited', advertisers: [1] });
+    await ask(BY_DATE);
+    const series = String(messagesIn(await feed('offset=-1')).at(-1)?.value?.series);
+    const offset = await now();
+    await gateway.manage('POST', '/history/erase', { advertiserId: 1 });
+    const { store: sharedStore, clock } = gateway;
+    const other = await gatewayAt(gateway.simulator, { sharedStore, clock });
+    for (const at of [gateway, other])
+      for (const [filter, asking] of [
+        ['', key],
+        ['&advertiserId=1', key],
+        ['&endpoint=campaigns/get', key],
+        ['&split=date', key],
+        [`&series=${series}`, key],
+        ['', limited],
+        ['&advertiserId=1', limited],
+        [`&series=${series}`, limited],
+      ] as const) {
+        const reply = await at.call(`${CHANGES}?offset=${offset}${filter}`, { key: asking });
+        const told = messagesIn(reply).filter(({ headers }) => headers.kind === 'erased');
+        expect(told.map(({ headers }) => headers.operation).includes('delete'), filter).toBe(true);
+        expect(told.map(({ key: name }) => name.slice(-10))).toEqual(
+          expect.arrayContaining(['2026-11-17', '2026-11-18', '2026-11-19']),
+        );
+      }
+    const stranger = await gateway.addTeam({ id: 'stranger', advertisers: [2] });
+    expect(messagesIn(await feed(`offset=${offset}`, { key: stranger }))).toEqual([]);
+  });
+
+  it('answers a request anew whose messages lost their totals by an erasure', async () => {
+    const { ask, gateway, feed } = await changesScene();
+    await ask(BY_DATE);
+    await ask(BY_DATE.replace('advertiserId=1', 'advertiserId=2'));
+    const etag = String((await feed('offset=-1')).headers.etag);
+    await gateway.manage('POST', '/history/erase', { advertiserId: 1 });
+    const again = await feed('offset=-1', { headers: { 'if-none-match': etag } });
+    expect(again.status).toBe(200);
+    const first = messagesIn(again).filter(({ value }) => value?.advertiserId === 1);
+    expect(first.filter(({ value }) => value?.totals !== undefined)).toEqual([]);
   });
 
   it('answers the same request with 304 until something changes', async () => {

@@ -134,6 +134,6 @@ export function readerOf(
     filter,
     withRows,
     maySee: (accounts) => team.advertisers === '*' || (accounts !== null && mayBeShown(caller, accounts)),
-    view: digest([JSON.stringify(filter), String(withRows), team.id, list]),
+    view: digest([JSON.stringify(filter), String(withRows), nameOf(team.id), list]),
   };
 }

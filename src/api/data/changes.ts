@@ -119,7 +119,8 @@ async function catchUp(f: Follow, asked: Asked): Promise<FastifyReply> {
   }
   const batch = await unlessAway(f.feed.read(reader, question.from));
   const from = question.from === '-1' ? '-1' : writeOffset(question.from);
-  const tag = digest([from, writeOffset(batch.next), `${batch.isUpToDate}`, reader.view]).slice(0, 22);
+  const what = [from, writeOffset(batch.next), `${batch.isUpToDate}`, reader.view, `${f.feed.erased()}`];
+  const tag = digest(what).slice(0, 22);
   const kept = { etag: entityTag(tag, 'identity'), 'cache-control': 'private, max-age=0' };
   if (!isNotModified(request.headers['if-none-match'], tag, 'identity'))
     return await sendBatch(f, asked, batch, kept);

@@ -133,7 +133,8 @@ export interface Month {
 
 export const NO_DAY: Day = { latest: null, check: null, earlier: 0 };
 
-const FORM = 1;
+/** A release that knows only an earlier one neither reads nor writes the month: it would lose what the feed has told. */
+const FORM = 2;
 
 export function encodeMonth({ asked, kind, sizes, days, report, told }: Month): Buffer {
   const checks: Check[] = [];
@@ -211,7 +212,7 @@ function sealed(value: unknown): Buffer {
 }
 
 function opened<T>(bytes: Buffer, form: { parse(text: string): T | null }): T | null {
-  if (bytes[0] !== FORM) return null;
+  if (bytes[0] !== FORM && bytes[0] !== 1) return null;
   try {
     return form.parse(inflateRawSync(bytes.subarray(1)).toString());
   } catch {

@@ -35,6 +35,15 @@ export interface DaysEntry {
   readonly txid: string;
   /** By day, ascending; at least one. */
   readonly changes: readonly DayChange[];
+  /** Of erased days: their month, which would tell it, may be gone. */
+  readonly report?: ErasedReport;
+}
+
+/** What filters and rights are judged by. */
+export interface ErasedReport {
+  readonly endpoint: string;
+  readonly account: string | null;
+  readonly split: readonly string[];
 }
 
 /** Advertisers that a team may read since then, and those that it may not any more. */
@@ -58,11 +67,27 @@ export function encodeEntry(entry: DaysEntry | GrantsEntry): Told {
     const list = [...given.map((id) => `+${id}`), ...taken.map((id) => `-${id}`)];
     return { text: `g ${team} ${at} ${list.join()}`, count: list.length };
   }
-  const { series, month, txid, changes } = entry;
+  const { series, month, txid, changes, report } = entry;
+  const of = report === undefined ? '' : ` ${reportText(report)}`;
   return {
-    text: `d ${series} ${month} ${at} ${txid} ${changes.map(changeText).join()}`,
+    text: `d ${series} ${month} ${at} ${txid} ${changes.map(changeText).join()}${of}`,
     count: changes.length,
   };
+}
+
+const reportText = ({ endpoint, account, split }: ErasedReport) =>
+  encodeURIComponent(JSON.stringify([endpoint, account, ...split]));
+
+/** @returns null for another text */
+function reportIn(text: string): ErasedReport | null {
+  try {
+    const [endpoint, account, ...split] = JSON.parse(decodeURIComponent(text)) as unknown[];
+    const isText = (one: unknown) => typeof one === 'string';
+    if (!isText(endpoint) || !(account === null || isText(account)) || !split.every(isText)) return null;
+    return { endpoint, account, split } as ErasedReport;
+  } catch {
+    return null;
+  }
 }
 
 function changeText({ day, revision, before, kind, isFinal, afterFinal, isMethod }: DayChange): string {
@@ -71,17 +96,22 @@ function changeText({ day, revision, before, kind, isFinal, afterFinal, isMethod
 }
 
 /** Times have at most ten digits: a later one is no Date. */
-const DAYS = /^d ([\w-]+) (\d{4}-(?:0[1-9]|1[0-2])) ([0-9a-z]{1,10}) ([0-9a-z]+) (\S+)$/;
+const DAYS = /^d ([\w-]+) (\d{4}-(?:0[1-9]|1[0-2])) ([0-9a-z]{1,10}) ([0-9a-z]+) (\S+)(?: (\S+))?$/;
 const GRANTS = /^g ([\w:-]+) ([0-9a-z]{1,10}) (\S+)$/;
 const CHANGE = /^(0[1-9]|[12]\d|3[01]):([0-9a-z]{1,10}|-):([0-9a-z]{1,10}|-):([irfove])(F?)(A?)(M?)$/;
 const GRANT = /^[+-](?:0|[1-9]\d{0,15})$/;
 
+/** Whether an entry is of days of another series than the one with these first characters, without decoding it. */
+export const isOfOther = (text: string, series: string): boolean =>
+  text.startsWith('d ') && !text.startsWith(series, 2);
+
 /** @returns null for what is no entry of this release */
 export function decodeEntry(text: string): DaysEntry | GrantsEntry | null {
-  const [, series, month, atDays, txid, days] = DAYS.exec(text) ?? [];
+  const [, series, month, atDays, txid, days, of] = DAYS.exec(text) ?? [];
   if (series !== undefined) {
     const changes = (days as string).split(',').map(changeOf);
-    if (changes.includes(null)) return null;
+    const report = of === undefined ? undefined : reportIn(of);
+    if (changes.includes(null) || report === null) return null;
     const at = Number.parseInt(atDays as string, 36);
     return {
       type: 'days',
@@ -90,6 +120,7 @@ export function decodeEntry(text: string): DaysEntry | GrantsEntry | null {
       at,
       txid: txid as string,
       changes: changes as DayChange[],
+      ...(report && { report }),
     };
   }
   const [, team, at, grants] = GRANTS.exec(text) ?? [];

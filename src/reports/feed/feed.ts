@@ -5,9 +5,16 @@ import { GatewayError } from '../../errors.js';
 import { turn, uptimeMs } from '../../lib/time.js';
 import { type Changes, FEED_START, type FeedEntry, type FeedPage } from '../../store/changes-port.js';
 import { type Bus, type Documents, whenAway } from '../../store/port.js';
-import type { DaysEntry } from './entry.js';
+import { type DaysEntry, isOfOther } from './entry.js';
 import { latestChanges } from './latest.js';
-import { createMessages, type MadeEntry, type MakeOptions, type Message, shownSeries } from './messages.js';
+import {
+  createMessages,
+  type MadeEntry,
+  type MakeOptions,
+  type Message,
+  shownSeries,
+  sizeOf,
+} from './messages.js';
 import { ALL, isOf, type Offset, offsetAfter, writeOffset } from './offset.js';
 import { FeedTail } from './tail.js';
 import { VOIDING_DOCUMENT } from './tell-kinds.js';
@@ -45,7 +52,7 @@ export interface FeedBatch {
 
 const MESSAGES_MAX = 1000;
 const BODY_BYTES = 1_048_576;
-/** Entries that a narrow filter looks at in one answer. */
+/** Changes that a narrow filter looks at in one answer. */
 const LOOKED_MAX = 20_000;
 const PAGE = 500;
 /** Rows that are read together. */
@@ -99,6 +106,8 @@ export function createFeed(
       const { incarnation, entries, oldestMs } = await changes.newest();
       return { next: offsetAfter(incarnation, entries[0] ?? null), sinceMs: oldestMs };
     },
+    /** Changes with each erasure: messages of erased days lose their totals and rows. */
+    erased: (): number => options.erasures.version(),
     voiding: createVoiding(options.documents),
     /** The last changes of known numbers, for operators. @throws StoreUnavailable */
     latest: (limit: number) => latestChanges(changes, open, limit),
@@ -127,9 +136,14 @@ interface FoundMessage {
 
 interface Found extends Pick<FeedBatch, 'next' | 'isUpToDate'> {
   readonly messages: readonly FoundMessage[];
+  /** Changes that were looked at. */
+  readonly looked: number;
 }
 
 type Open = (text: string) => Promise<MadeEntry>;
+
+/** Of a series that the filter leaves out: its report is not read. */
+const OTHER: MadeEntry = { entry: null, report: null, messages: async () => [] };
 
 /** Goes on where the reader is, to the end or a limit. */
 async function look(
@@ -144,13 +158,16 @@ async function look(
   let entries = from === '-1' ? page.entries : entriesAfter(page, from);
   let at = from === '-1' ? offsetAfter(page.incarnation, null) : from;
   const messages: FoundMessage[] = [];
+  const { series } = reader.filter;
+  const openOne = async ({ text }: FeedEntry) =>
+    series !== null && isOfOther(text, series) ? OTHER : await open(text);
   for (let looked = 0; ; ) {
-    const found = await lookThrough(reader, at, entries, (one) => open(one.text), limit - messages.length);
+    const found = await lookThrough(reader, at, entries, openOne, limit - messages.length);
     messages.push(...found.messages);
-    looked += PAGE;
+    looked += found.looked;
     const isEnd = page.entries.length < PAGE;
     if (isEnd || !found.isUpToDate || looked >= LOOKED_MAX || messages.length >= limit)
-      return { messages, next: found.next, isUpToDate: found.isUpToDate && isEnd, sinceMs };
+      return { messages, looked, next: found.next, isUpToDate: found.isUpToDate && isEnd, sinceMs };
     at = found.next;
     // Others go first.
     await turn();
@@ -177,9 +194,10 @@ async function lookThrough<E extends FeedEntry>(
   limit = MESSAGES_MAX,
 ): Promise<Found> {
   const messages: FoundMessage[] = [];
-  let next = at;
+  let [next, looked] = [at, 0];
   for (const entry of entries) {
     const made = await open(entry);
+    looked += sizeOf(made);
     const all = takes(reader, made) ? await made.messages() : [];
     let place = next.count < ALL && isOf(next, entry) ? next.count : 0;
     for (; place < all.length && messages.length < limit; place += 1) {
@@ -189,10 +207,10 @@ async function lookThrough<E extends FeedEntry>(
       messages.push({ message, after: offsetAfter(at.incarnation, entry, count) });
     }
     if (place < all.length)
-      return { messages, next: offsetAfter(at.incarnation, entry, place), isUpToDate: false };
+      return { messages, looked, next: offsetAfter(at.incarnation, entry, place), isUpToDate: false };
     next = offsetAfter(at.incarnation, entry);
   }
-  return { messages, next, isUpToDate: true };
+  return { messages, looked, next, isUpToDate: true };
 }
 
 /** @returns null: its team may not see it */

@@ -3,13 +3,14 @@
  * read apart, for readers that want them.
  */
 import { LRUCache } from 'lru-cache';
+import { uptimeMs } from '../../lib/time.js';
 import type { Days } from '../days/days.js';
 import type { Erasures } from '../history/erasures.js';
 import { sumRows } from '../history/read.js';
 import type { MonthReport, Revision, Revisions } from '../history/revision.js';
 import { showId } from '../rows/answer-meta.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
-import { type DayChange, type DaysEntry, decodeEntry, type GrantsEntry } from './entry.js';
+import { type DayChange, type DaysEntry, decodeEntry, type ErasedReport, type GrantsEntry } from './entry.js';
 
 /** One message. Its JSON is `head`, the rows if there are any, and `tail`. */
 export interface Message {
@@ -31,7 +32,7 @@ export interface Message {
 export interface MadeEntry {
   readonly entry: DaysEntry | GrantsEntry | null;
   /** Null: unknown, as the month is gone. */
-  readonly report: MonthReport | null;
+  readonly report: ErasedReport | null;
   /** By place of the change in the entry. Made once, and again after an erasure. */
   messages(): Promise<readonly Message[]>;
 }
@@ -47,6 +48,7 @@ const REPORT_BYTES = 1024;
 /** Of rows of a day in a message. */
 const ROWS_BYTES = 262_144;
 const REPORTS = 10_000;
+const GONE_MS = 60_000;
 const SUMS = 20_000;
 
 /** What the rows of a revision tell. */
@@ -63,6 +65,8 @@ export type MakeEntry = ReturnType<typeof createMessages>;
 export function createMessages(options: MakeOptions) {
   const { days, erasures } = options;
   const reports = new LRUCache<string, MonthReport>({ max: REPORTS });
+  /** When series were found without their month. */
+  const gone = new LRUCache<string, number>({ max: REPORTS });
   const readKnown = createReadKnown(options);
 
   /** @throws StoreUnavailable */
@@ -72,6 +76,14 @@ export function createMessages(options: MakeOptions) {
     const report = states[0]?.report ?? null;
     if (report !== null) reports.set(entry.series, report);
     return states;
+  }
+
+  /** A month that is gone is not looked for again with each entry of it. @throws StoreUnavailable */
+  async function readReport(entry: DaysEntry): Promise<MonthReport | null> {
+    if (uptimeMs() - (gone.get(entry.series) ?? Number.NEGATIVE_INFINITY) < GONE_MS) return null;
+    const report = (await statesOf(entry))[0]?.report ?? null;
+    if (report === null) gone.set(entry.series, uptimeMs());
+    return report;
   }
 
   /** @throws StoreUnavailable */
@@ -101,7 +113,7 @@ export function createMessages(options: MakeOptions) {
       const entry = decodeEntry(text);
       if (entry === null) return { entry, report: null, messages: async () => [] };
       if (entry.type === 'grants') return { entry, report: null, messages: async () => grantsOf(entry) };
-      const report = reports.get(entry.series) ?? (await statesOf(entry))[0]?.report ?? null;
+      const report = entry.report ?? reports.get(entry.series) ?? (await readReport(entry));
       let made: Promise<readonly Message[]> | null = null;
       let version = 0;
       return {
@@ -121,6 +133,11 @@ export function createMessages(options: MakeOptions) {
     },
     rowsOf: createReadRows(options),
   };
+}
+
+/** Entries count by their changes, and what a newer release wrote as one. */
+export function sizeOf({ entry }: Pick<MadeEntry, 'entry'>): number {
+  return entry?.type === 'days' ? entry.changes.length : 1;
 }
 
 const dateOf = ({ month }: DaysEntry, { day }: DayChange) => `${month}-${String(day).padStart(2, '0')}`;
@@ -233,8 +250,11 @@ function tailOf({ entry, change }: Parts, totals: Known['totals'] | undefined): 
 }
 
 /** That a day is gone is told to teams that may ask for it. Rows that cannot be read may name any account. */
-function accountsOf({ change, asked, after, before }: Parts): readonly string[] | null {
-  if (change.revision === null) return asked.length > 0 ? asked : (before?.accounts ?? null);
+function accountsOf({ entry, change, asked, after, before }: Parts): readonly string[] | null {
+  if (change.revision === null) {
+    const account = entry.report?.account ?? null;
+    return asked.length > 0 ? asked : account !== null ? [account] : (before?.accounts ?? null);
+  }
   const found = [...asked, ...(after?.accounts ?? [])];
   return after === undefined || found.length === 0 ? null : [...new Set(found)];
 }

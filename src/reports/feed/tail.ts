@@ -12,7 +12,7 @@ import {
   type FeedPage,
 } from '../../store/changes-port.js';
 import { type Bus, whenAway } from '../../store/port.js';
-import type { MadeEntry, MakeEntry } from './messages.js';
+import { type MadeEntry, type MakeEntry, sizeOf } from './messages.js';
 import { isOf, type Offset } from './offset.js';
 
 export interface TailEntry extends FeedEntry {
@@ -198,10 +198,10 @@ export class FeedTail {
 
   #keep(added: readonly TailEntry[]): void {
     this.#entries.push(...added);
-    let count = this.#entries.reduce((sum, one) => sum + sizeOf(one), 0);
+    let count = this.#entries.reduce((sum, { made }) => sum + sizeOf(made), 0);
     const gone = this.#entries.findIndex((one) => {
       const isEnough = count <= KEPT;
-      count -= sizeOf(one);
+      count -= sizeOf(one.made);
       return isEnough;
     });
     if (gone === 0) return;
@@ -216,8 +216,3 @@ export class FeedTail {
 }
 
 const placeOf = (entry: FeedEntry | null): string => entry?.position ?? FEED_START;
-
-/** Entries count by their changes, and what a newer release wrote as one. */
-function sizeOf({ made: { entry } }: TailEntry): number {
-  return entry?.type === 'days' ? entry.changes.length : 1;
-}

@@ -1,6 +1,7 @@
 /** What writes of months tell the feed of changes. Pure. */
 import type { Told } from '../../store/changes-port.js';
 import type { MonthPlace } from '../../store/days-port.js';
+import type { Month } from '../days/month.js';
 import type { MonthReport } from '../history/revision.js';
 import type { DivisibilityStatus } from '../learn/learn.js';
 import type { Report } from '../query/canonicalize.js';
@@ -18,7 +19,7 @@ interface WhenWritten {
 /** @param cause erased: revisions were removed with their advertiser. @returns null: nothing is to be told */
 export function toldOf(
   { series, month }: MonthPlace,
-  before: ToldMonth,
+  before: ToldMonth & Pick<Month, 'report'>,
   after: ToldMonth,
   { at, order }: WhenWritten,
   cause?: 'erased',
@@ -26,7 +27,9 @@ export function toldOf(
   const changes = changesOf(before, after, cause);
   if (changes.length === 0) return null;
   const txid = (order === 0 ? at : order).toString(36);
-  return encodeEntry({ type: 'days', series, month, at, txid, changes });
+  const { report } = before;
+  const erased = cause === 'erased' && report !== null;
+  return encodeEntry({ type: 'days', series, month, at, txid, changes, ...(erased && { report }) });
 }
 
 /**
