@@ -5,6 +5,7 @@ import { type RecordOf, recordForm } from '../../lib/record.js';
 import type { RegistryRecord } from '../../store/port.js';
 import { commitChange } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
+import { createTurns } from '../../store/turns.js';
 
 const PREFIX = 'watch/';
 /** Of a team. */
@@ -31,6 +32,7 @@ const TRIES = 10;
 const CHANGED = { what: 'The watches of the team', tries: TRIES };
 
 export function createWatchBook(registry: Registry) {
+  const turns = createTurns();
   const recordOf = (owner: string, id: string) => `${PREFIX}${owner}/${id}`;
 
   /** A damaged one is absent. */
@@ -69,16 +71,19 @@ export function createWatchBook(registry: Registry) {
     async put({ owner, id, ...watch }: Watch): Promise<boolean> {
       const record = recordOf(owner, id);
       let isNew = false;
-      await commitChange(registry, CHANGED, () => {
-        const before = registry.get(record);
-        isNew = before === undefined;
-        const count = registry.list(`${PREFIX}${owner}/`).length;
-        if (isNew && count >= MAX_WATCHES) throw tooMany(count);
-        const writes = new Map([[record, JSON.stringify(watch)]]);
-        const expect = new Map([[record, before?.revision ?? 0]]);
-        // Another replica may be adding one.
-        return isNew ? { writes, expect, version: registry.version } : { writes, expect };
-      });
+      // One after the other: changes of this process are no conflict.
+      const commit = () =>
+        commitChange(registry, CHANGED, () => {
+          const before = registry.get(record);
+          isNew = before === undefined;
+          const count = registry.list(`${PREFIX}${owner}/`).length;
+          if (isNew && count >= MAX_WATCHES) throw tooMany(count);
+          const writes = new Map([[record, JSON.stringify(watch)]]);
+          const expect = new Map([[record, before?.revision ?? 0]]);
+          // Another replica may be adding one.
+          return isNew ? { writes, expect, version: registry.version } : { writes, expect };
+        });
+      await turns('', commit);
       return isNew;
     },
     /** @returns whether there was one */

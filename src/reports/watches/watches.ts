@@ -114,7 +114,7 @@ function judge(g: Kinds, query: Query, maxAgeDays: number): Judged {
   const { mode, because } = modeOf(question, g.policy, status);
   if (mode === 'days') return { ...known, state: 'watching', reason: null };
   const isKnown = status.pinned || status.state === 'proven' || !g.policy.endpoints.has(report.endpoint);
-  const reason = isKnown ? `It is ${because}.` : inWords(g.learner.show(report), g.now());
+  const reason = isKnown ? `Not cached by day: ${because}.` : inWords(g.learner.show(report), g.now());
   return { ...known, state: status.state === 'proven' ? 'watching' : 'proving', reason };
 }
 
