@@ -97,8 +97,13 @@ export function composeReports(options: ReportingOptions) {
   };
 }
 
-/** Publishes what writers that died have left, and keeps the limit of the feed. */
+/** At most: an entry of one change. */
+const BYTES_A_CHANGE = 100;
+
+/** Publishes what writers that died have left, and keeps the limit of the feed, which is a part of history. */
 function tendFeed({ store: { changes }, config }: ReportingOptions): Job {
+  const fitting = Math.floor(config.history.maxBytes / BYTES_A_CHANGE);
+  const mostChanges = Math.min(config.changes.maxEntries, fitting);
   const publish = (everything: boolean, isStopped: () => boolean) =>
     changes.publish(everything, isStopped).then(
       () => true,
@@ -111,7 +116,7 @@ function tendFeed({ store: { changes }, config }: ReportingOptions): Job {
   return async (isStopped) => {
     await publishAll(isStopped);
     await publish(false, isStopped);
-    await changes.trim(config.changes.maxEntries).catch(whenAway(() => {}));
+    await changes.trim(mostChanges).catch(whenAway(() => {}));
   };
 }
 
