@@ -59,7 +59,8 @@ function stepsOf(day: DayOf, range: (days: Days) => string): Step[] {
       check: checkCsv,
     },
     {
-      ...rows(28, 8),
+      // No whole weeks: the first join of those is compared with the platform.
+      ...rows(27, 8),
       title: 'A new range with all days cached: joined from days, no platform call.',
       calls: 0,
     },
