@@ -30,7 +30,7 @@ export async function fanOut(all) {
   const lines = [];
   for (const readers of all) lines.push(await measure(readers));
   process.stdout.write(
-    `${CHANGES_A_MINUTE.toLocaleString('en')} changes a minute of ${ADVERTISERS} advertisers; each reader follows one by server-sent events\n\n` +
+    `${CHANGES_A_MINUTE.toLocaleString('en')} changes a minute of ${ADVERTISERS} advertisers; each reader follows one by server-sent events, a single reader all of them\n\n` +
       '| Readers | Memory of a waiting reader | CPU while nothing changes | CPU at work | Redis commands a second | Messages received | The slowest, after the change |\n' +
       `|--:|--:|--:|--:|--:|--:|--:|\n${lines.join('\n')}\n`,
   );
@@ -78,7 +78,7 @@ async function measure(readers) {
     `${(waiting.cpu - idle.cpu).toFixed(2)} %`,
     `${work.cpu.toFixed(0)} %`,
     work.commands.toFixed(0),
-    `${messages.toLocaleString('en')} of ${Math.round((made * DAYS * readers) / ADVERTISERS).toLocaleString('en')}`,
+    `${messages.toLocaleString('en')} of ${Math.round(made * DAYS * (readers === 1 ? 1 : readers / ADVERTISERS)).toLocaleString('en')}`,
     `${follow.slowestMs().toFixed(0)} ms`,
   ];
   return `| ${cells.join(' | ')} |`;
@@ -120,7 +120,9 @@ function followers({ url, keys }, readers) {
   const open = new Set();
   let [messages, isOver, slowest, arrived] = [0, false, 0, 0];
   function follow(n, offset) {
-    const target = `${url}/gateway/v1/changes?offset=${offset}&live=sse&advertiserId=${1 + (n % ADVERTISERS)}`;
+    // A single one follows all.
+    const filter = readers === 1 ? '' : `&advertiserId=${1 + (n % ADVERTISERS)}`;
+    const target = `${url}/gateway/v1/changes?offset=${offset}&live=sse${filter}`;
     const asked = request(target, { agent, headers: { 'x-api-key': keys[Math.floor(n / READERS_A_TEAM)] } });
     let at = offset;
     asked.once('error', () => isOver || process.exit(1));
@@ -133,7 +135,7 @@ function followers({ url, keys }, readers) {
         for (let cut = text.indexOf('\n\n'); cut >= 0; cut = text.indexOf('\n\n')) {
           const event = text.slice(0, cut);
           text = text.slice(cut + 2);
-          const data = event.slice(event.indexOf('data: ') + 6);
+          const data = event.slice(event.indexOf('\ndata:') + 6);
           if (event.startsWith('event: control')) at = JSON.parse(data).streamNextOffset;
           else if (event.startsWith('event: data')) note(JSON.parse(data));
         }
