@@ -103,6 +103,20 @@ describe('a long poll', () => {
     expect([placeIn(response).next > offset, placeIn(response).next]).toEqual([true, await scene.now()]);
   });
 
+  it('reads on after the changes that were not for it, also where the feed has trimmed them meanwhile', async () => {
+    const scene = await liveScene();
+    const { answer } = await poller(scene, '&advertiserId=2');
+    const { changes } = scene.gateway.store;
+    for (let n = 0; n < 30; n += 1) await changes.append({ text: `g nobody ${n} +1`, count: 100 });
+    await scene.looks();
+    await changes.trim(1000);
+    const read = vi.spyOn(scene.gateway.services.reporting.feed, 'read');
+    await scene.ask(OF_2);
+    const told = await messages(await answer);
+    expect(told.map(({ value }) => value?.advertiserId)).toEqual([2, 2, 2]);
+    expect(read).not.toHaveBeenCalled();
+  });
+
   it('is charged to the team only if it has messages, and never counts as a concurrent request', async () => {
     const scene = await liveScene();
     const limits = { requestsPerMinute: 2, maxConcurrent: 1 };

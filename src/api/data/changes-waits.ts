@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../../errors.js';
 import { takes } from '../../reports/feed/feed.js';
+import type { Offset } from '../../reports/feed/offset.js';
 import type { FeedTail } from '../../reports/feed/tail.js';
 import type { FollowedReader } from './changes-question.js';
 
@@ -27,6 +28,12 @@ export interface Wait {
 
 /** news: there may be messages · over: the time is up · ended: its rights have changed, or the process stops · gone: nobody waits */
 export type Woken = 'news' | 'over' | 'ended' | 'gone';
+
+export interface Waited {
+  readonly why: Woken;
+  /** The place up to which nothing was for the reader; null: where it has read up to. */
+  readonly from: Offset | null;
+}
 
 /** Of a team, in a process. */
 const WAITING_MAX = 100;
@@ -60,14 +67,14 @@ export function createWaits({ tail, stopping, version, monotonicMs }: WaitsOptio
       };
     },
     /** Waits for changes that the reader's filter takes. */
-    wait({ reader, position, untilMs, isSame, raw }: Wait): Promise<Woken> {
-      if (raw.destroyed) return Promise.resolve('gone');
+    wait({ reader, position, untilMs, isSame, raw }: Wait): Promise<Waited> {
+      if (raw.destroyed) return Promise.resolve({ why: 'gone', from: null });
       const isAsBefore = watchAccess(version, isSame);
       return new Promise((resolve) => {
-        const end = (why: Woken) => {
+        const end = (why: Woken, from: Offset | null = null) => {
           leave();
           raw.off('close', onClosed);
-          resolve(why);
+          resolve({ why, from });
         };
         const onClosed = () => end('gone');
         raw.once('close', onClosed);
@@ -75,10 +82,10 @@ export function createWaits({ tail, stopping, version, monotonicMs }: WaitsOptio
         leave = tail.wait({
           position,
           takes: (made) => takes(reader, made),
-          wake: () => end('news'),
-          tick() {
-            if (stopping() || !isAsBefore()) end('ended');
-            else if (monotonicMs() >= untilMs) end('over');
+          wake: (from) => end('news', from),
+          tick(from) {
+            if (stopping() || !isAsBefore()) end('ended', from);
+            else if (monotonicMs() >= untilMs) end('over', from);
           },
         });
       });

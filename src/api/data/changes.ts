@@ -20,7 +20,7 @@ import {
   readerOf,
   readQuestion,
 } from './changes-question.js';
-import { createWaits, type Wait, type Waits, type WaitsOptions, type Woken } from './changes-waits.js';
+import { createWaits, type Waits, type WaitsOptions, type Woken } from './changes-waits.js';
 import { serveTeam } from './serve.js';
 
 interface ChangesOptions
@@ -169,10 +169,11 @@ async function waitForBatch(f: Follow, follower: Follower, first: FeedBatch, unt
   const leave = f.waits.enter(reader);
   try {
     for (let why: Woken = 'news'; why === 'news' && batch.count === 0 && batch.isUpToDate; ) {
-      why = await waitOn(f, follower, reader, { position: batch.next.position, untilMs });
+      const waited = await waitOn(f, follower, reader, batch, untilMs);
+      ({ why } = waited);
       if (why === 'gone') return null;
       reader = follower.open();
-      batch = await readOn(f, reader, batch);
+      batch = await readOn(f, reader, waited);
     }
     return { batch, reader };
   } finally {
@@ -181,7 +182,11 @@ async function waitForBatch(f: Follow, follower: Follower, first: FeedBatch, unt
 }
 
 /** From the memory of this process if it reaches back so far. @throws GatewayError */
-async function readOn(f: Follow, reader: FollowedReader, { next }: FeedBatch): Promise<FeedBatch> {
+async function readOn(
+  f: Follow,
+  reader: FollowedReader,
+  { next }: Pick<FeedBatch, 'next'>,
+): Promise<FeedBatch> {
   return (await unlessAway(f.feed.readTail(reader, next))) ?? (await unlessAway(f.feed.read(reader, next)));
 }
 
@@ -196,16 +201,21 @@ function noteSent(f: Follow, request: FastifyRequest, { count }: Pick<FeedBatch,
   f.count('changes_sent', {}, count);
 }
 
-/** Waits as {@link Waits} does; the time is no part of the duration of the request. */
-async function waitOn(f: Follow, { request, reply, open }: Follower, reader: FollowedReader, wait: WaitOn) {
+/** Waits as {@link Waits} does; the time is no part of the duration of the request. @returns also where to read on */
+async function waitOn(
+  f: Follow,
+  { request, reply, open }: Follower,
+  reader: FollowedReader,
+  { next }: FeedBatch,
+  untilMs: number,
+) {
   const sinceMs = f.clock.monotonicMs();
   const isSame = () => open().view === reader.view;
-  const why = await f.waits.wait({ reader, isSame, raw: reply.raw, ...wait });
+  const wait = { reader, isSame, position: next.position, untilMs, raw: reply.raw };
+  const { why, from } = await f.waits.wait(wait);
   request.trace.waitedMs += f.clock.monotonicMs() - sinceMs;
-  return why;
+  return { why, next: from ?? next };
 }
-
-type WaitOn = Pick<Wait, 'position' | 'untilMs'>;
 
 const CHANGES_PATH = '/gateway/v1/changes';
 
@@ -281,8 +291,9 @@ async function* events(f: Follow, follower: Follower, first: FeedBatch): AsyncGe
       reader = open();
       if (batch.isUpToDate) {
         const untilMs = Math.min(endMs, monotonicMs() + COMMENT_MS);
-        const why = await waitOn(f, follower, reader, { position: batch.next.position, untilMs });
-        if (why === 'gone' || why === 'ended') return;
+        const waited = await waitOn(f, follower, reader, batch, untilMs);
+        if (waited.why === 'gone' || waited.why === 'ended') return;
+        batch = { ...batch, next: waited.next };
         reader = open();
       }
       batch = await readOn(f, reader, batch);

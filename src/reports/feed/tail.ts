@@ -13,7 +13,7 @@ import {
 } from '../../store/changes-port.js';
 import { type Bus, whenAway } from '../../store/port.js';
 import { type MadeEntry, type MakeEntry, sizeOf } from './messages.js';
-import { isOf, type Offset } from './offset.js';
+import { isOf, type Offset, offsetAfter } from './offset.js';
 
 export interface TailEntry extends FeedEntry {
   readonly made: MadeEntry;
@@ -25,10 +25,13 @@ export interface Waiter {
   readonly position: string;
   /** Whether an entry may have messages for it. */
   readonly takes: (made: MadeEntry) => boolean;
-  /** Called once: there are such entries, or the tail begins anew. */
-  readonly wake: () => void;
-  /** Called each second. */
-  readonly tick: () => void;
+  /**
+   * Called once: there are such entries, or the tail begins anew.
+   * @param from the place after which they are; null: where it has read up to
+   */
+  readonly wake: (from: Offset | null) => void;
+  /** Called each second. @param end the place up to which nothing was for it; null: where it has read up to */
+  readonly tick: (end: Offset | null) => void;
 }
 
 interface TailParts {
@@ -104,7 +107,7 @@ export class FeedTail {
       const isFirst = waiter.position === placeOf(this.#before);
       const isBehind =
         (at < 0 && !isFirst) || this.#entries.slice(at + 1).some(({ made }) => waiter.takes(made));
-      if (isBehind) this.#wake(waiter);
+      if (isBehind) this.#wake(waiter, null);
     }
     return () => void this.#waiters.delete(waiter);
   }
@@ -135,7 +138,8 @@ export class FeedTail {
       this.stop();
       return;
     }
-    for (const waiter of [...this.#waiters]) waiter.tick();
+    const end = this.#end && offsetAfter(this.#end.incarnation, this.#end.entry);
+    for (const waiter of [...this.#waiters]) waiter.tick(end && end.position > waiter.position ? end : null);
     this.#look();
   }
 
@@ -170,10 +174,16 @@ export class FeedTail {
       const added: TailEntry[] = [];
       for (const one of fresh) added.push({ ...one, made: await open(one.text) });
       if (this.#end === null) return;
-      this.#end = { ...this.#end, entry: fresh.at(-1) ?? this.#end.entry, sinceMs: page.oldestMs };
+      const { incarnation, entry: before }: End = this.#end;
+      this.#end = { incarnation, entry: fresh.at(-1) ?? before, sinceMs: page.oldestMs };
       this.#keep(added);
-      for (const waiter of [...this.#waiters])
-        if (added.some(({ made }) => waiter.takes(made))) this.#wake(waiter);
+      for (const waiter of [...this.#waiters]) {
+        const first = added.findIndex((one) => one.position > waiter.position && waiter.takes(one.made));
+        if (first < 0) continue;
+        // What came before was not for it: a reader that waited for long need not look for it.
+        const from = offsetAfter(incarnation, added[first - 1] ?? before);
+        this.#wake(waiter, from.position > waiter.position ? from : null);
+      }
     }
   }
 
@@ -193,7 +203,7 @@ export class FeedTail {
     this.#before = entry;
     this.#entries = [];
     for (const waiter of [...this.#waiters])
-      if (isLost || waiter.position < placeOf(entry)) this.#wake(waiter);
+      if (isLost || waiter.position < placeOf(entry)) this.#wake(waiter, null);
   }
 
   #keep(added: readonly TailEntry[]): void {
@@ -210,8 +220,8 @@ export class FeedTail {
     this.#entries = this.#entries.slice(from);
   }
 
-  #wake(waiter: Waiter): void {
-    if (this.#waiters.delete(waiter)) waiter.wake();
+  #wake(waiter: Waiter, from: Offset | null): void {
+    if (this.#waiters.delete(waiter)) waiter.wake(from);
   }
 }
 
