@@ -1,9 +1,9 @@
 /** `dsp-gateway changes`: which days of reports changed, a line each; with `--follow` also what changes from now on. */
 import { InvalidArgumentError } from 'commander';
+import { whatHappened } from '../api/operations/change-words.js';
 import type { Change } from '../api/operations/past.js';
 import { parseOrNull } from '../lib/json.js';
 import { sleep } from '../lib/time.js';
-import { whatHappened } from '../reports/feed/words.js';
 import { type ClientOptions, DATA_PLANE, openPlane, type PlaneAnswer } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { command } from './define.js';

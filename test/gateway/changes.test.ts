@@ -193,6 +193,21 @@ describe('the feed of changes', () => {
     expect((await feed()).text).toBe(reply.text);
   });
 
+  it('says on every answer which reports are being voided just now', async () => {
+    const { ask, feed, gateway } = await changesScene();
+    await ask(BY_DATE);
+    const { etag } = (await feed('offset=-1')).headers;
+    await gateway.store.documents.create('changes-voiding', 'campaigns/get date', 60_000);
+    await expect
+      .poll(async () => (await feed('offset=-1')).headers['changes-voiding'])
+      .toBe('campaigns/get date');
+    const same = { headers: { 'if-none-match': String(etag) } };
+    for (const call of [same, { method: 'HEAD' } as const]) {
+      const { headers } = await feed('offset=-1', call);
+      expect(headers['changes-voiding']).toBe('campaigns/get date');
+    }
+  });
+
   it.each([
     ['offset=', 'offset'],
     ['offset=a&offset=b', 'offset'],

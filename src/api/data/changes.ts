@@ -93,14 +93,13 @@ function refuseFast({ limits }: Follow, { caller: { team } }: FollowedReader): v
   });
 }
 
-async function head({ feed }: Follow, reply: FastifyReply): Promise<FastifyReply> {
-  const { next, sinceMs } = await unlessAway(feed.newest());
+async function head(f: Follow, reply: FastifyReply): Promise<FastifyReply> {
+  const newest = await unlessAway(f.feed.newest());
   return reply
     .headers({
       'content-type': 'application/json',
       'cache-control': 'no-store',
-      'stream-next-offset': writeOffset(next),
-      'changes-since': timeOf(sinceMs),
+      ...(await streamHeaders(f, { ...newest, isUpToDate: false })),
     })
     .send(Buffer.alloc(0));
 }
@@ -126,7 +125,7 @@ async function catchUp(f: Follow, asked: Asked): Promise<FastifyReply> {
     return await sendBatch(f, asked, batch, kept);
   return reply
     .code(304)
-    .headers({ ...kept, ...streamHeaders(batch) })
+    .headers({ ...kept, ...(await streamHeaders(f, batch)) })
     .send();
 }
 
@@ -146,7 +145,7 @@ async function poll(f: Follow, follower: Follower): Promise<FastifyReply> {
   request.trace.rows = 0;
   return reply
     .code(204)
-    .headers({ ...headers, ...streamHeaders(batch) })
+    .headers({ ...headers, ...(await streamHeaders(f, batch)) })
     .send();
 }
 
@@ -227,18 +226,19 @@ async function sendBatch(
 ): Promise<FastifyReply> {
   if (batch.count > 0) await charge(f, reader, request);
   noteSent(f, request, batch);
-  const voiding = await f.feed.voiding();
-  const all = {
-    ...headers,
-    ...streamHeaders(batch),
-    ...(voiding !== null && { 'changes-voiding': voiding }),
-  };
+  const all = { ...headers, ...(await streamHeaders(f, batch)) };
   // As text its type would get a charset, which the type of a stream has not.
   return reply.headers(all).type('application/json').send(Buffer.from(batch.body));
 }
 
-function streamHeaders({ next, isUpToDate, sinceMs }: Omit<FeedBatch, 'body' | 'count'>) {
+/** Of every answer. */
+async function streamHeaders(
+  { feed }: Follow,
+  { next, isUpToDate, sinceMs }: Omit<FeedBatch, 'body' | 'count'>,
+) {
+  const voiding = await feed.voiding();
   return {
+    ...(voiding !== null && { 'changes-voiding': voiding }),
     'stream-next-offset': writeOffset(next),
     ...(isUpToDate && { 'stream-up-to-date': 'true' }),
     'changes-since': timeOf(sinceMs),
@@ -264,13 +264,11 @@ async function sendEvents(f: Follow, follower: Follower): Promise<FastifyReply> 
   if (reply.raw.destroyed) return reply;
   reply.raw.once('close', f.waits.enter(reader));
   if (first.count > 0) await charge(f, reader, follower.request);
-  const voiding = await f.feed.voiding();
   const headers = {
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',
-    'stream-next-offset': writeOffset(first.next),
-    'changes-since': timeOf(first.sinceMs),
-    ...(voiding !== null && { 'changes-voiding': voiding }),
+    // Its events say whether they are up to date.
+    ...(await streamHeaders(f, { ...first, isUpToDate: false })),
   };
   const stream = Readable.from(events(f, follower, first), { objectMode: false, highWaterMark: 1 });
   return reply.headers(headers).type('text/event-stream').send(stream);

@@ -1,12 +1,12 @@
 /** The tool `list_changes`: the feed of changes as a table. */
 import type { Feed, FeedBatch } from '../../reports/feed/feed.js';
 import { writeOffset } from '../../reports/feed/offset.js';
-import { whatHappened } from '../../reports/feed/words.js';
 import { decimalOf, shownAs } from '../../reports/rows/decimal.js';
 import { type Page, type PageAsk, pageOf } from '../../reports/tables/pages.js';
 import { type Row, type Table, tableOf } from '../../reports/tables/table.js';
 import { unlessAway } from '../data/ask.js';
 import { openCaller, readerOf, readQuestion } from '../data/changes-question.js';
+import { whatHappened } from '../operations/change-words.js';
 import type { Change } from '../operations/past.js';
 import { queryOf } from './report-of.js';
 import type { ToolCall, ToolParts } from './tool-call.js';

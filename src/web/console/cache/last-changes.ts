@@ -1,4 +1,5 @@
 /** The last changes of known days as points: which day, when it was seen, and how large the change was. Pure. */
+import { whatHappened } from '../../../api/operations/change-words.js';
 import type { AnswerTo } from '../../../api/operations/table.js';
 
 export type LastChanges = AnswerTo<'GET /admin/v1/changes'>;
@@ -26,20 +27,9 @@ export function pointOf({ key, value = {}, old_value: old, headers }: Message): 
     seenAt: headers.timestamp,
     advertiser: advertiserId === null ? null : String(advertiserId),
     report: endpoint === undefined ? `series ${series}` : `${endpoint}, by ${split.join(', ')}`,
-    why: whyOf(headers),
+    why: whatHappened(headers),
     most: largest(old?.totals ?? {}, headers.operation === 'delete' ? {} : value.totals),
   };
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  restated: 'corrected by the platform',
-  void: 'wrong, withdrawn',
-  erased: 'erased',
-};
-
-function whyOf({ kind, method, afterFinal }: Message['headers']): string {
-  if (method && kind === 'restated') return 'fetched with another token or other columns';
-  return `${WORDS[kind ?? ''] ?? kind}${afterFinal ? ', after it was final' : ''}`;
 }
 
 type Totals = Readonly<Record<string, string>>;

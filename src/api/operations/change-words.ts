@@ -1,5 +1,5 @@
-/** What a change of the feed is, in words for people and assistants. */
-import type { ChangeKind } from './entry.js';
+/** What a change of the feed is, in words for people and assistants: those of the command line, of tools and of the pages. */
+import type { ChangeKind } from '../../reports/feed/entry.js';
 
 const WORDS: Readonly<Record<ChangeKind, string>> = {
   first: 'first seen',
