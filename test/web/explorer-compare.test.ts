@@ -1,9 +1,10 @@
 /** Two periods of a report beside each other: nothing is added that does not add up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnsOf } from '../../src/web/explorer/columns.js';
+import { columnsOf, type ReportColumn } from '../../src/web/explorer/columns.js';
 import { changeOf, compareGroups, dayValues, periodAgainst } from '../../src/web/explorer/compare.js';
 import { groupRows } from '../../src/web/explorer/group.js';
+import { calculatedColumns } from '../../src/web/explorer/measures.js';
 import type { Row } from '../../src/web/explorer/parse.js';
 import { daysOf } from '../../src/web/explorer/question.js';
 
@@ -55,6 +56,13 @@ const rowsOf = (first: number): fc.Arbitrary<Row[]> =>
   );
 const MEASURES = ['clicks', 'spent', 'reach'];
 const SPLIT = ['date', 'campaign'];
+/** Of the platform, or calculated. */
+function columnIn(rows: readonly Row[], name: string): ReportColumn {
+  const own = columnsOf(rows);
+  const found = [...own, ...calculatedColumns(own)].find((column) => column.name === name);
+  if (found === undefined) throw new Error(`no column ${name}`);
+  return found;
+}
 const sum = (rows: readonly Row[], name: string) => rows.reduce((all, row) => all + Number(row[name]), 0);
 
 it('the columns of 650 rows are those of the first 200 and of every third', () => {
@@ -118,17 +126,37 @@ describe('the lines of a chart', () => {
       row(1, 'EUR', 20),
       ...Array.from({ length: 12 }, (_, id) => row(id + 2, 'USD', 1)),
     ];
-    const money = groupRows(rows, [day], ['date', 'campaign'], 'spent');
+    const linesOf = (name: string) => groupRows(rows, [day], SPLIT, columnIn(rows, name), 'Acme');
+    const money = linesOf('spent');
     expect(money.lines.slice(0, 2)).toEqual([
-      { title: '1 · EUR', values: [20] },
-      { title: '1 · USD', values: [10] },
+      { title: '1 · EUR', values: [20], isRest: false },
+      { title: '1 · USD', values: [10], isRest: false },
     ]);
-    expect([money.stacked, money.lines.length, money.left]).toEqual([false, 9, 5]);
-    const clicks = groupRows(rows, [day], ['date', 'campaign'], 'clicks');
+    expect([money.stackable, money.lines.length, money.left]).toEqual([false, 5, 9]);
+    const clicks = linesOf('clicks');
     expect([clicks.lines[0], clicks.lines.at(-1)]).toEqual([
-      { title: '1', values: [2] },
-      { title: '4 others', values: [4] },
+      { title: '1', values: [2], isRest: false },
+      { title: '8 other campaigns', values: [8], isRest: true },
     ]);
+  });
+
+  it('of a ratio are ratios of sums, the rest of them too, the largest by divisor first', () => {
+    const day = dayAt(0);
+    const rows = Array.from({ length: 7 }, (_, id): Row => {
+      const impressions = 1000 * (id + 1);
+      return { date: day, campaignId: id + 1, impressions, clicks: id === 0 ? 1000 : 10 };
+    });
+    const { lines, stackable } = groupRows(rows, [day], SPLIT, columnIn(rows, 'ctr'), 'Acme');
+    expect(stackable).toBe(false);
+    expect(lines[0]).toEqual({ title: '7', values: [0.1429], isRest: false });
+    // 1,010 clicks of 3,000 impressions; the mean of 100 % and 0.5 % is another.
+    expect(lines.at(-1)).toEqual({ title: '2 other campaigns', values: [33.6667], isRest: true });
+  });
+
+  it('of an unsplit report is one, with the name that it is given', () => {
+    const rows = [{ date: dayAt(0), clicks: 3 }];
+    const { lines } = groupRows(rows, [dayAt(0)], ['date'], columnIn(rows, 'clicks'), 'Acme');
+    expect(lines).toEqual([{ title: 'Acme', values: [3], isRest: false }]);
   });
 });
 
@@ -138,7 +166,13 @@ describe('rows whose date is no day of the period', () => {
       fc.property(rowsOf(0), fc.integer({ min: 0, max: 6 }), (rows, from) => {
         const days = daysOf({ from: dayAt(from), to: dayAt(6) });
         const inside = rows.filter(({ date }) => days.includes(String(date)));
-        const { lines, outside } = groupRows([...rows, { clicks: 5 }], days, SPLIT, 'clicks');
+        const { lines, outside } = groupRows(
+          [...rows, { clicks: 5 }],
+          days,
+          SPLIT,
+          columnIn([{ clicks: 5 }], 'clicks'),
+          'Acme',
+        );
         expect(outside).toBe(rows.length - inside.length + 1);
         const all = lines.flatMap(({ values }) => values).reduce<number>((a, b) => a + (b ?? 0), 0);
         expect(all).toBe(sum(inside, 'clicks'));

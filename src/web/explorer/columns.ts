@@ -1,5 +1,13 @@
 /** The columns of a report, and whether they may be summed. Pure. */
+import { currencyIn, numbers, type Unit } from './numbers.js';
 import type { Meta, Row } from './parse.js';
+
+/** The sums of two columns, divided, and multiplied by a constant. */
+export interface Ratio {
+  readonly over: string;
+  readonly under: string;
+  readonly times: number;
+}
 
 export interface ReportColumn {
   readonly name: string;
@@ -8,6 +16,9 @@ export interface ReportColumn {
   readonly numeric: boolean;
   /** Why its rows have no sum; null: they have one, or it is no measure. */
   readonly noSum: string | null;
+  readonly unit: Unit;
+  /** Of a measure that the page calculates; null: the column is the platform's. */
+  readonly ratio: Ratio | null;
   /** Approximate, characters. */
   readonly width: number;
 }
@@ -20,20 +31,29 @@ const ID = /(^id|Ids?)$/;
 const SAMPLE = 200;
 export const MIXED = 'The rows have different currencies, which do not add up.';
 
-/** Looks at the first rows and a sample of the others. */
-export function columnsOf(rows: readonly Row[]): ReportColumn[] {
+/**
+ * Looks at the first rows and a sample of the others.
+ * @param currency of rows that name none; null: unknown
+ */
+export function columnsOf(rows: readonly Row[], currency: string | null = null): ReportColumn[] {
   const step = Math.max(1, Math.floor(rows.length / SAMPLE));
   const looked = rows.filter((_, index) => index < SAMPLE || index % step === 0);
   const names = [...new Set(looked.flatMap((row) => Object.keys(row)))];
   return names.map((name) => {
-    const values = looked.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
-    const counted = !ID.test(name) && values.length > 0 && values.every((value) => typeof value === 'number');
-    const longest = values.reduce<number>((most, value) => Math.max(most, shown(value, counted).length), 0);
+    const told = looked.filter((row) => row[name] !== null && row[name] !== undefined);
+    const counted = !ID.test(name) && told.length > 0 && told.every((row) => typeof row[name] === 'number');
+    const unit = counted && (MONEY.test(name) || MONEY_RATE.test(name)) ? 'money' : 'number';
+    const longest = told.reduce<number>(
+      (most, row) => Math.max(most, written(row[name], { numeric: counted, unit }, row, currency).length),
+      0,
+    );
     return {
       name,
       title: titleOf(name),
       numeric: counted,
       noSum: counted ? (mixesMoney(name, rows) ? MIXED : whyNoSum(name)) : null,
+      unit,
+      ratio: null,
       // Letters are narrower than digits.
       width: Math.min(
         counted ? 18 : 36,
@@ -51,6 +71,7 @@ export function isConstant({ name, numeric }: ReportColumn, rows: readonly Row[]
 }
 
 const MONEY = /^(spent|spend|costs?|revenue|budget|profit|sales)$/i;
+const MONEY_RATE = /^(e?cp[acmv]|costPer\w+)$/i;
 
 /** Whether the column has amounts of different currencies. */
 export function mixesMoney(name: string, rows: readonly Row[]): boolean {
@@ -75,13 +96,44 @@ export function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 4 });
-
-/** The text of a cell. */
+/** The text of a cell, without a unit. */
 export function shown(value: unknown, numeric: boolean): string {
   if (value === null || value === undefined) return '';
-  if (typeof value === 'number') return numeric ? number.format(value) : String(value);
+  if (typeof value === 'number') return numeric ? numbers.full(value, 'number', null) : String(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+type Written = Pick<ReportColumn, 'numeric' | 'unit'>;
+
+/**
+ * The text of a cell, with its unit.
+ * @param row has the currency, if the platform says it. @param currency otherwise; null: unknown
+ */
+export function written(
+  value: unknown,
+  { numeric, unit }: Written,
+  row: Row | undefined,
+  currency: string | null,
+): string {
+  if (!numeric || typeof value !== 'number') return shown(value, numeric);
+  return numbers.full(value, unit, currencyIn(row?.currency) ?? currency);
+}
+
+/** As {@link written}, but not rounded. @returns undefined if it says no more */
+export function exactly(value: unknown, column: Written, row: Row | undefined, currency: string | null) {
+  const { numeric, unit } = column;
+  if (!numeric || typeof value !== 'number' || (unit === 'number' && Number.isInteger(value)))
+    return undefined;
+  const text = numbers.exact(value, unit, currencyIn(row?.currency) ?? currency);
+  return text === written(value, column, row, currency) ? undefined : text;
+}
+
+/** The currency of all rows; null: unknown, or they have several. */
+export function currencyOf(rows: readonly Row[], otherwise: string | null): string | null {
+  const [first] = rows;
+  return rows.every(({ currency }) => currency === first?.currency)
+    ? (currencyIn(first?.currency) ?? otherwise)
+    : null;
 }
 
 /** The unsplit report in `meta.totals`; null if it is missing or does not have exactly one row. */

@@ -1,5 +1,7 @@
 /** The report endpoints in the gateway's OpenAPI document. Pure. */
-import { FIRST_QUESTION } from './question.js';
+import { titleOf } from './columns.js';
+import { currencyIn } from './numbers.js';
+import { FIRST_QUESTION, type Question } from './question.js';
 
 export interface Endpoint {
   /** `campaigns/get` */
@@ -8,12 +10,23 @@ export interface Endpoint {
   readonly splits: readonly string[];
   /** Whether the currency of spend may be chosen. */
   readonly hasCurrency: boolean;
+  /** Of its money, unless rows or the query say another; null: unknown. */
+  readonly currency: string | null;
+}
+
+interface DescribedReport {
+  readonly parameters?: readonly { readonly name?: string; readonly in?: string }[];
+  readonly 'x-currency'?: string;
 }
 
 /** The used members of the document. */
 export interface Described {
-  readonly paths?: Readonly<Record<string, { get?: { parameters?: { name?: string; in?: string }[] } }>>;
+  readonly paths?: Readonly<Record<string, { get?: DescribedReport }>>;
 }
+
+/** `creatives/daily/get` as `Creatives daily`. */
+export const endpointTitle = (name: string): string =>
+  titleOf(name.replace(/\/get$/, '').replaceAll(/[/_-]+/g, ' '));
 
 const PREFIX = '/api/v1/report/';
 
@@ -23,8 +36,21 @@ export function endpointsOf({ paths = {} }: Described): Endpoint[] {
     if (!path.startsWith(PREFIX) || path.includes('{') || get === undefined) return [];
     const names = (get.parameters ?? []).flatMap((one) => (one.in === 'query' ? [one.name ?? ''] : []));
     const splits = names.filter((name) => /^by[A-Z]\w*$/.test(name));
-    return [{ name: path.slice(PREFIX.length), splits, hasCurrency: names.includes('spentBased') }];
+    const name = path.slice(PREFIX.length);
+    const currency = currencyIn(get['x-currency']);
+    return [{ name, splits, hasCurrency: names.includes('spentBased'), currency }];
   });
   const isFirst = ({ name }: Endpoint) => (name === FIRST_QUESTION.endpoint ? 0 : 1);
   return found.sort((a, b) => isFirst(a) - isFirst(b) || a.name.localeCompare(b.name));
+}
+
+/** What is asked before anybody chose: the last 30 days of the first report, as split as it can be. */
+export function firstQuestion([first]: readonly Endpoint[], advertiserId: string): Question {
+  const { endpoint, splits } = FIRST_QUESTION;
+  return {
+    ...FIRST_QUESTION,
+    advertiserId,
+    endpoint: first?.name ?? endpoint,
+    splits: splits.filter((split) => first?.splits.includes(split) ?? true),
+  };
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { SortHead } from '../ui/data-table.js';
-import { type ReportColumn, shown } from './columns.js';
+import type { ReportColumn } from './columns.js';
 import type { Row } from './parse.js';
 
 /** More rows would freeze the page; a filter finds others, and CSV has all. */
@@ -17,10 +17,17 @@ interface GridProps {
   readonly rows: readonly Row[];
   readonly sort: string;
   readonly setSort: (sort: string) => void;
+  readonly write: (row: Row, column: ReportColumn) => CellText;
   /** A tag after a value. */
   readonly mark: (row: Row, column: string) => ComponentChildren;
   /** Sticky rows at the end. */
   readonly feet: readonly Foot[];
+}
+
+export interface CellText {
+  readonly text: string;
+  /** What the text leaves out. */
+  readonly exact?: string | undefined;
 }
 
 export interface Foot {
@@ -30,7 +37,7 @@ export interface Foot {
 
 const styleOf = ({ numeric }: ReportColumn) => (numeric ? 'number' : '');
 
-export function Grid({ label, columns, rows, sort, setSort, mark, feet }: GridProps) {
+export function Grid({ label, columns, rows, sort, setSort, write, mark, feet }: GridProps) {
   const frame = useRef<HTMLElement>(null);
   // Other rows, or another order, start at the top.
   useLayoutEffect(() => frame.current?.scrollTo(0, 0), [rows]);
@@ -54,9 +61,9 @@ export function Grid({ label, columns, rows, sort, setSort, mark, feet }: GridPr
           {rows.slice(0, MOST_ROWS).map((row, index) => (
             <tr key={index} class="line">
               {columns.map((column) => {
-                const text = shown(row[column.name], column.numeric);
+                const { text, exact = text.length > 20 ? text : undefined } = write(row, column);
                 return (
-                  <td key={column.name} class={styleOf(column)} title={text.length > 20 ? text : undefined}>
+                  <td key={column.name} class={styleOf(column)} title={exact}>
                     <bdi>{text}</bdi>
                     {mark(row, column.name)}
                   </td>

@@ -1,9 +1,10 @@
-/** Groups rows for a chart: a line for each of the largest groups, and one for all others together. Pure. */
-import { mixesMoney, tidy, whyNoSum } from './columns.js';
-import type { Row } from './parse.js';
+/** Groups rows by week or month, and for a chart: a line for each of the largest groups, and one for all others together. Pure. */
+import { MIXED, mixesMoney, type ReportColumn, tidy, titleOf } from './columns.js';
+import { valueOver } from './measures.js';
+import type { Cell, Row } from './parse.js';
+import { type SpanName, startOf } from './spans.js';
 
-/** The number of colours. */
-const MOST_LINES = 9;
+const MOST_LINES = 5;
 const MOST_TITLE = 48;
 
 /** Ids and names of a row, without its day. */
@@ -32,63 +33,126 @@ const clipped = (title: string): string =>
   title.length > MOST_TITLE ? `${[...title].slice(0, MOST_TITLE - 1).join('')}…` : title;
 
 /**
- * @param days of the period; a day without a row is null
- * @returns the largest first, each currency separately; only summable columns have a line for the other groups.
- *   `left`: groups without a line; `outside`: rows whose date is not in the period
+ * A row for each group and week or month, whose date is the first day of that.
+ * @param days of the period. @param columns of the platform
+ * @returns also rows of other days, unchanged. Columns that do not add up are absent
+ */
+export function rowsBy(
+  rows: readonly Row[],
+  days: readonly string[],
+  by: Exclude<SpanName, 'day'>,
+  split: readonly string[],
+  columns: readonly ReportColumn[],
+): readonly Row[] {
+  const starts = new Map(days.map((day) => [day, startOf(day, by)]));
+  const groups = new Map<string, { readonly start: string; readonly rows: Row[] }>();
+  const outside: Row[] = [];
+  for (const row of rows) {
+    const start = starts.get(String(row.date));
+    if (start === undefined) outside.push(row);
+    if (start === undefined) continue;
+    const key = `${start}\u0000${ofItsCurrency(row, split).key}`;
+    const group = groups.get(key) ?? { start, rows: [] };
+    groups.set(key, group);
+    group.rows.push(row);
+  }
+  const measures = columns.filter(({ numeric }) => numeric).map(inOneCurrency);
+  const together = [...groups.values()].map(({ start, rows: of }): Row => {
+    // The newest names.
+    const row: Record<string, Cell | undefined> = Object.assign({}, of.at(-1), { date: start });
+    for (const column of measures) row[column.name] = column.noSum === null ? wholeSum(of, column) : null;
+    return row;
+  });
+  together.sort((a, b) => (String(a.date) < String(b.date) ? -1 : a.date === b.date ? 0 : 1));
+  return [...together, ...outside];
+}
+
+/** The column in rows of one currency, where amounts add up. */
+const inOneCurrency = (column: ReportColumn): ReportColumn =>
+  column.noSum === MIXED ? { ...column, noSum: null } : column;
+
+/** @returns null if a row lacks a value: a ratio of such sums would be of different rows */
+const wholeSum = (rows: readonly Row[], column: ReportColumn): number | null =>
+  rows.every((row) => typeof row[column.name] === 'number') ? valueOver(rows, column) : null;
+
+interface Group {
+  readonly title: string;
+  size: number;
+  /** By place in the period. */
+  readonly rows: Row[][];
+}
+
+/**
+ * @param days the dates of the rows, in order; one without a row is null
+ * @param whole title of the only line of an unsplit report
+ * @returns the largest first, each currency separately; by the divisor if the column is a ratio. Columns that do not add
+ *   up have no line for the other groups. `left`: groups without a line; `outside`: rows of other dates
  */
 export function groupRows(
   rows: readonly Row[],
   days: readonly string[],
   split: readonly string[],
-  metric: string,
+  column: ReportColumn,
+  whole: string,
 ) {
-  const mixed = mixesMoney(metric, rows);
+  const { name, ratio, noSum, unit } = column;
+  const mixed = unit === 'money' && mixesMoney(ratio?.over ?? name, rows);
   const places = new Map(days.map((day, index) => [day, index]));
-  const groups = new Map<string, { title: string; size: number; values: (number | null)[] }>();
+  const groups = new Map<string, Group>();
   let outside = 0;
   for (const row of rows) {
     const place = places.get(String(row.date));
-    const value = row[metric];
     if (place === undefined) outside += 1;
-    if (place === undefined || typeof value !== 'number') continue;
+    const size = row[ratio?.under ?? name];
+    if (place === undefined || typeof size !== 'number') continue;
     const { key, title } = mixed ? ofItsCurrency(row, split) : subjectOf(row, split);
-    const group = groups.get(key) ?? { title, size: 0, values: days.map(() => null) };
+    const group = groups.get(key) ?? { title, size: 0, rows: days.map((): Row[] => []) };
     groups.set(key, group);
-    group.values[place] = (group.values[place] ?? 0) + value;
-    group.size += value;
+    group.rows[place]?.push(row);
+    group.size += size;
   }
-  const stacked = !mixed && whyNoSum(metric) === null;
   const sorted = [...groups].sort(([, a], [, b]) => b.size - a.size);
-  const largest = sorted.slice(0, MOST_LINES);
-  const others = sorted.slice(MOST_LINES).map(([, group]) => group.values);
-  const lines = unlike(largest.map(([key, group]) => ({ key, ...group })));
-  if (others.length > 0 && stacked)
-    lines.push({
-      title: `${others.length} others`,
-      values: days.map((_, index) => sumAt(others, index)),
-    });
+  const [largest, others] = [sorted.slice(0, MOST_LINES), sorted.slice(MOST_LINES)];
+  const hasRest = others.length > 0 && !mixed && noSum === null;
+  const valuesOf = (of: readonly Row[][]) =>
+    of.map((here) => rounded(valueOver(here, inOneCurrency(column))));
+  const titles = unlike(
+    largest.map(([key, { title }]) => ({ key, title })),
+    whole,
+  );
+  const lines = largest.map(([, group], index) => ({
+    title: titles[index] ?? '',
+    isRest: false,
+    values: valuesOf(group.rows),
+  }));
+  if (hasRest) {
+    const rest = days.map((_, place) => others.flatMap(([, group]) => group.rows[place] ?? []));
+    lines.push({ title: othersOf(others.length, split), isRest: true, values: valuesOf(rest) });
+  }
   return {
-    lines: lines.map(({ title, values }) => ({
-      title,
-      values: values.map((value) => (value === null ? null : tidy(value))),
-    })),
-    stacked,
-    left: stacked ? 0 : others.length,
+    lines,
+    stackable: !mixed && noSum === null && ratio === null,
+    left: hasRest ? 0 : others.length,
     outside,
   };
 }
 
-function sumAt(lists: readonly (readonly (number | null)[])[], index: number): number | null {
-  const values = lists.map((list) => list[index] ?? null).filter((value) => value !== null);
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+const rounded = (value: number | null): number | null => (value === null ? null : tidy(value));
+
+/** `12 other campaigns` */
+function othersOf(count: number, split: readonly string[]): string {
+  const [one = '', ...more] = split.filter((part) => part !== 'date');
+  const noun = more.length > 0 || one === '' ? 'group' : titleOf(one).toLowerCase();
+  if (count === 1) return `1 other ${noun}`;
+  return `${count} other ${noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 }
 
 /** Adds ids to equal names. */
-function unlike(groups: readonly { key: string; title: string; values: readonly (number | null)[] }[]) {
-  const titles = groups.map(({ title }) => clipped(title) || 'all');
-  return groups.map(({ key, values }, index) => {
+function unlike(groups: readonly { key: string; title: string }[], whole: string): string[] {
+  const titles = groups.map(({ title }) => clipped(title) || whole);
+  return groups.map(({ key }, index) => {
     const title = titles[index] ?? '';
     const alike = titles.filter((other) => other === title).length > 1;
-    return { title: alike ? `${title} (${key.replaceAll('\u0000', ', ')})` : title, values };
+    return alike ? `${title} (${key.replaceAll('\u0000', ', ')})` : title;
   });
 }

@@ -16,10 +16,10 @@ export interface Question {
   readonly asOf: string;
 }
 
-const VIEW = ['metric', 'sort', 'filter', 'against', 'panel', 'tool', 'between'] as const;
+const VIEW = ['metric', 'by', 'shape', 'sort', 'filter', 'against', 'panel', 'tool', 'between'] as const;
 
 /**
- * State of the page. `sort`: a column, with `-` in front for descending; `against`: `previous`, `year` or empty;
+ * State of the page. `by`: `week` or `month`, else by day; `shape` of the chart: `lines`, else stacked. `sort`: a column, with `-` in front for descending; `against`: `previous`, `year` or empty;
  * `panel`: `explain`, `code` or `diff`; `tool`: of the panel `code`; `between`: the two moments of a diff, as UTC times,
  * `first` or `latest`.
  */
@@ -34,6 +34,16 @@ export interface Viewed {
   readonly setView: SetView;
 }
 
+/** What is shown, in words. */
+export interface About {
+  /** Of the report, `Campaigns`. */
+  readonly title: string;
+  /** Its name; null: unknown. */
+  readonly advertiser: string | null;
+  /** Of money in rows that name none; null: unknown. */
+  readonly currency: string | null;
+}
+
 /** Values of `_period` with titles. */
 export const PERIODS = [
   ['yesterday', 'Yesterday'],
@@ -45,7 +55,7 @@ export const PERIODS = [
   ['last_month', 'Last month'],
 ] as const;
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
+export const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SPLIT = /^by[A-Z]\w*$/;
 
 export const FIRST_QUESTION: Question = {

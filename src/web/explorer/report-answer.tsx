@@ -2,24 +2,32 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { SelectLine } from '../ui/fields.js';
-import { counted, moment } from '../ui/format.js';
+import { moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Button, Card, Empty, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { columnsOf } from './columns.js';
 import { AGAINST } from './compare.js';
 import { CompareReport } from './compare-report.js';
+import { rowsBy } from './group.js';
+import { calculatedColumns, withMeasures } from './measures.js';
+import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import type { Meta } from './parse.js';
 import { PinButton } from './pin-button.js';
-import { aboutPath, pathOf, type Viewed } from './question.js';
+import { type About, aboutPath, DATE, daysOf, type Period, pathOf, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
+import { periodWords, type Span, type SpanName, spanIn, spansOf } from './spans.js';
 import { type Shown, useReport } from './use-report.js';
 
+interface AnswerProps extends Viewed {
+  readonly about: About;
+}
+
 /** @param showsFault whether an error of the question is shown */
-export function ReportAnswer({ showsFault, ...props }: Viewed & { readonly showsFault: boolean }) {
+export function ReportAnswer({ showsFault, ...props }: AnswerProps & { readonly showsFault: boolean }) {
   const Panel = PANELS.get(props.view.panel);
   const loaded = useReport(props.question);
   return (
@@ -40,18 +48,50 @@ export function ReportAnswer({ showsFault, ...props }: Viewed & { readonly shows
   );
 }
 
-type AnsweredProps = Viewed & { readonly report: Shown };
+type AnsweredProps = AnswerProps & { readonly report: Shown };
 
-function ChartAndRows({ report, view, setView }: AnsweredProps) {
-  const columns = useMemo(() => columnsOf(report.rows), [report]);
+function ChartAndRows({ report: loaded, about, view, setView }: AnsweredProps) {
+  const { currency } = about;
+  const { columns, report, spans } = useMemo(
+    () => arrangedBy(loaded, spanIn(view.by), currency),
+    [loaded, view.by, currency],
+  );
   const measures = columns.filter(({ numeric }) => numeric);
   const metric = measures.find(({ name }) => name === view.metric) ?? measures[0];
+  const byStart = useMemo(() => new Map(spans.map((span) => [span.start, span])), [spans]);
   return (
     <>
-      {metric === undefined ? null : <ReportChart {...{ report, measures, metric, setView }} />}
-      <ReportTable report={report} columns={columns} view={view} setView={setView} />
+      {metric === undefined ? null : (
+        <ReportChart {...{ report, measures, metric, spans, about, view, setView }} />
+      )}
+      <ReportTable
+        {...{ report, columns, currency, view, setView }}
+        spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
+      />
     </>
   );
+}
+
+const NO_SPANS: ReadonlyMap<string, Span> = new Map();
+
+/** The columns with those that are calculated, and the rows by day, week or month. */
+function arrangedBy(loaded: Shown, by: SpanName, currency: string | null) {
+  const { rows, meta } = loaded;
+  const own = columnsOf(rows, currency);
+  const columns = [...own, ...calculatedColumns(own)];
+  const period = meta.split.includes('date') ? periodOf(loaded) : null;
+  const spans = period === null ? [] : spansOf(period, by);
+  const shown = period === null || by === 'day' ? rows : rowsBy(rows, daysOf(period), by, meta.split, own);
+  return { columns, spans, report: { ...loaded, rows: withMeasures(shown, columns) } };
+}
+
+/** That of the answer, else from the first to the last day of its rows. */
+function periodOf({ rows, meta }: Shown): Period | null {
+  const { from = null, to = null } = meta.period ?? {};
+  const known = rows.map(({ date }) => String(date)).filter((date) => DATE.test(date));
+  known.sort();
+  const [first, last] = [from ?? known[0], to ?? known.at(-1)];
+  return first === undefined || last === undefined ? null : { from: first, to: last };
 }
 
 /** By name; one at most is open. */
@@ -61,7 +101,7 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
   ['diff', DiffPanel],
 ]);
 
-function AnswerHead({ question, report, view, setView }: AnsweredProps) {
+function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
   const { meta, answered } = report;
   const opens = (panel: string) => ({
     'aria-expanded': view.panel === panel,
@@ -72,7 +112,15 @@ function AnswerHead({ question, report, view, setView }: AnsweredProps) {
     <Card>
       <div class="toolbar">
         <div>
-          <h2>{from === null ? 'Period chosen by the platform' : `${from} to ${to ?? 'the latest day'}`}</h2>
+          <h2>
+            {about.title} ·{' '}
+            <bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi> ·{' '}
+            {from === null
+              ? 'period chosen by the platform'
+              : to === null
+                ? `from ${from} on`
+                : periodWords({ from, to })}
+          </h2>
           <p class="small quiet">
             {counted(meta.rowCount, 'row')}
             {meta.asOf === undefined ? '' : `, as of ${moment(meta.asOf)}`}
@@ -102,6 +150,11 @@ function AnswerHead({ question, report, view, setView }: AnsweredProps) {
       <Known meta={meta} />
     </Card>
   );
+}
+
+/** The advertiser's name, if the rows have it. */
+function nameIn({ rows: [row] }: Shown): string | null {
+  return typeof row?.advertiserName === 'string' ? row.advertiserName : null;
 }
 
 /** Warnings about the numbers. */

@@ -1,90 +1,142 @@
-/** One measure by day, by the largest groups and all others together. */
+/** One measure by day, week or month, by the largest groups and all others together. */
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
 import { SelectLine } from '../ui/fields.js';
-import { count, counted } from '../ui/format.js';
-import { Card, Empty } from '../ui/parts.js';
-import type { ReportColumn } from './columns.js';
+import { Card, Choice, Empty } from '../ui/parts.js';
+import { currencyOf, MIXED, type ReportColumn } from './columns.js';
 import { groupRows } from './group.js';
-import { daysOf, type Viewed } from './question.js';
+import { counted, numbers } from './numbers.js';
+import type { About, Viewed } from './question.js';
+import { Calculated } from './report-table.js';
+import { SPANS, type Span, spanIn } from './spans.js';
 import type { Shown } from './use-report.js';
 
-const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c7', '--c8', '--c9', '--c10', '--c6'] as const;
+const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5'] as const;
+const SHAPES = [
+  { value: 'stacked', title: 'Stacked' },
+  { value: 'lines', title: 'Lines' },
+] as const;
 
-interface ReportChartProps extends Pick<Viewed, 'setView'> {
+interface ReportChartProps extends Pick<Viewed, 'view' | 'setView'> {
   readonly report: Shown;
+  readonly about: About;
   readonly measures: readonly ReportColumn[];
   readonly metric: ReportColumn;
+  /** Days, weeks or months, by whose first days the rows are. */
+  readonly spans: readonly Span[];
 }
 
-export function ReportChart({ report, measures, metric, setView }: ReportChartProps) {
-  const choose = (
-    <SelectLine
-      label="Measure"
-      options={measures.map(({ name, title }) => [name, title] as const)}
-      value={metric.name}
-      choose={(name) => setView({ metric: name }, true)}
-    />
+export function ReportChart(props: ReportChartProps) {
+  const { report, about, measures, metric, spans, view, setView } = props;
+  const { rows, meta } = report;
+  const by = spanIn(view.by);
+  const grouped = useMemo(() => {
+    const whole = about.advertiser ?? metric.title;
+    return groupRows(
+      rows,
+      spans.map(({ start }) => start),
+      meta.split,
+      metric,
+      whole,
+    );
+  }, [rows, spans, meta, metric.name, about.advertiser]);
+  const isByDate = meta.split.includes('date');
+  const optionsOf = (calculated: boolean) =>
+    measures
+      .filter(({ ratio }) => (ratio !== null) === calculated)
+      .map(({ name, title }) => [name, title] as const);
+  const tools = (
+    <>
+      <SelectLine
+        label="Measure"
+        options={optionsOf(false)}
+        more={{ title: 'Calculated on this page', options: optionsOf(true) }}
+        value={metric.name}
+        choose={(name) => setView({ metric: name }, true)}
+      />
+      {isByDate ? (
+        <Choice label="By" options={SPANS} value={by} choose={(one) => setView({ by: one }, true)} />
+      ) : null}
+      {isByDate && grouped.stackable && grouped.lines.length > 1 ? (
+        <Choice
+          label="Shape"
+          options={SHAPES}
+          value={view.shape === 'lines' ? 'lines' : 'stacked'}
+          choose={(shape) => setView({ shape }, true)}
+        />
+      ) : null}
+    </>
   );
   return (
-    <Card title="By day" tools={choose}>
-      {report.meta.split.includes('date') ? (
-        <ByDay report={report} metric={metric} />
-      ) : (
+    <Card title={`${metric.title} by ${by}`} tools={tools}>
+      {!isByDate ? (
         <Empty>Split by date to see a chart by day.</Empty>
+      ) : metric.noSum !== null && metric.noSum !== MIXED && by !== 'day' ? (
+        <Empty>{`${metric.noSum} So there is none by ${by}; choose Day.`}</Empty>
+      ) : (
+        <Lines {...props} grouped={grouped} />
       )}
     </Card>
   );
 }
 
-function ByDay({ report: { rows, meta }, metric }: Pick<ReportChartProps, 'report' | 'metric'>) {
-  const { from = null, to = null } = meta.period ?? {};
-  const { days, times, lines, stacked, left, outside } = useMemo(() => {
-    const known = rows.map(({ date }) => String(date)).filter((date) => /^\d{4}-\d\d-\d\d$/.test(date));
-    known.sort();
-    const [first, last] = [from ?? known[0], to ?? known.at(-1)];
-    const all = first === undefined || last === undefined ? [] : daysOf({ from: first, to: last });
-    const grouped = groupRows(rows, all, meta.split, metric.name);
-    return {
-      ...grouped,
-      days: all,
-      times: all.map((day) => Date.parse(day) / 1000),
-      lines: grouped.lines.map((line, index) => ({
+function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
+  const { lines, stackable, left, outside } = grouped;
+  const by = spanIn(view.by);
+  const { unit, noSum, ratio, title } = metric;
+  const isStacked = stackable && view.shape !== 'lines';
+  const drawn = useMemo(
+    () => ({
+      times: spans.map(({ start }) => Date.parse(start) / 1000),
+      lines: lines.map((line, index) => ({
         ...line,
-        color: COLORS[index % COLORS.length] ?? '--c1',
+        color: line.isRest ? '--c6' : (COLORS[index] ?? '--c1'),
       })),
-    };
-  }, [rows, meta, metric.name]);
-  const provisional = meta.firstProvisionalDate;
+    }),
+    [spans, lines],
+  );
+  const currency = useMemo(() => currencyOf(report.rows, about.currency), [report, about.currency]);
+  const provisional = report.meta.firstProvisionalDate;
+  const shadedFrom = spans.find(({ end }) => provisional !== undefined && end >= provisional)?.start;
+  const parts = spans.filter(({ part }) => part !== null);
   return (
     <>
       {outside === 0 ? null : (
         <p class="note warn" role="status">
-          {counted(outside, 'row has', 'rows have')} no date from {days[0]} to {days.at(-1)} and are not in
-          this chart, but in the table below.
+          {counted(outside, 'row has', 'rows have')} no date from {spans[0]?.start} to {spans.at(-1)?.end} and
+          are not in this chart, but in the table below.
         </p>
       )}
       <Chart
-        label={`${metric.title} by day${lines.length > 1 ? ', stacked by the largest groups' : ''}`}
-        times={times}
-        lines={lines}
-        kind={stacked ? 'stacked' : 'lines'}
+        label={`${title} by ${by}${isStacked && lines.length > 1 ? ', stacked by the largest groups' : ''}`}
+        {...drawn}
+        steps={{ title: SPANS.find(({ value }) => value === by)?.title ?? '', of: spans }}
+        kind={isStacked ? (by === 'day' ? 'stacked' : 'stacked bars') : 'lines'}
         height={260}
-        provisionalFrom={provisional === undefined ? null : Date.parse(provisional) / 1000}
-        {...(metric.noSum === null && Number.isInteger(lines[0]?.values[0] ?? 0) ? {} : { format: written })}
+        provisionalFrom={shadedFrom === undefined ? null : Date.parse(shadedFrom) / 1000}
+        format={(value) => numbers.short(value, unit, currency)}
+        exact={(value) => numbers.full(value, unit, currency)}
+        whole={unit === 'number' && noSum === null && lines.every(({ values }) => values.every(isWhole))}
       />
-      {stacked || lines.length === 1 ? null : (
-        <p class="small quiet">
-          {metric.noSum} So lines stand side by side here, and are not stacked.
-          {left > 0 ? ` ${count(left)} smaller ones are only in the table.` : ''}
-        </p>
-      )}
-      {provisional === undefined ? null : (
-        <p class="small quiet">Shaded: provisional days, from {provisional} on.</p>
-      )}
+      <div class="small quiet">
+        {ratio === null ? null : <Calculated of={[metric]} />}
+        {noSum === null || lines.length === 1 ? null : (
+          <p>
+            {noSum} So lines stand side by side here, and are not stacked.
+            {left > 0 ? ` ${numbers.whole(left)} smaller ones are only in the table.` : ''}
+          </p>
+        )}
+        {parts.length === 0 ? null : (
+          <p>* Not whole: {parts.map((span) => `${span.title} has ${span.part}`).join('; ')}.</p>
+        )}
+        {provisional === undefined ? null : <p>Shaded: provisional days, from {provisional} on.</p>}
+      </div>
     </>
   );
 }
 
-const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 });
-const written = (value: number): string => short.format(value);
+interface LinesProps extends Omit<ReportChartProps, 'measures' | 'setView'> {
+  readonly grouped: ReturnType<typeof groupRows>;
+}
+
+const isWhole = (value: number | null): boolean => value === null || Number.isInteger(value);

@@ -1,10 +1,10 @@
 /** The form of a query. */
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { FieldGrid } from '../ui/fields.js';
+import { Field, Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { Button } from '../ui/parts.js';
 import { titleOf } from './columns.js';
-import type { Endpoint } from './endpoints.js';
+import { type Endpoint, endpointTitle } from './endpoints.js';
 import { faultOf, PERIODS, type Question } from './question.js';
 import type { Advertiser } from './team.js';
 
@@ -26,11 +26,7 @@ export function ReportForm({ question, endpoints, advertisers, ask, fault, setFa
     setDraft(question);
     setFault(null);
   }, [place]);
-  const change = (part: Partial<Question>) => {
-    const { advertiserId } = part;
-    const id = advertiserId === undefined ? {} : { advertiserId: idIn(advertiserId, advertisers) };
-    setDraft((was) => ({ ...was, ...part, ...id }));
-  };
+  const change = (part: Partial<Question>) => setDraft((was) => ({ ...was, ...part }));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const found = faultOf(draft);
@@ -40,7 +36,15 @@ export function ReportForm({ question, endpoints, advertisers, ask, fault, setFa
   const endpoint = endpoints.find(({ name }) => name === draft.endpoint);
   return (
     <form class="card" aria-label="Report" onSubmit={submit}>
-      <FieldGrid fields={fieldsOf(draft, endpoints, advertisers)} values={{ ...draft }} set={change} />
+      <div class="form-grid">
+        <Fields fields={[reportField(draft, endpoints)]} values={{ ...draft }} set={change} />
+        <AdvertiserField
+          id={draft.advertiserId}
+          advertisers={advertisers}
+          choose={(advertiserId) => change({ advertiserId })}
+        />
+        <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
+      </div>
       <div class="toolbar">
         <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
         <Button label="Show the report" class="primary" />
@@ -52,11 +56,55 @@ export function ReportForm({ question, endpoints, advertisers, ask, fault, setFa
   );
 }
 
+interface AdvertiserProps {
+  readonly id: string;
+  readonly advertisers: readonly Advertiser[];
+  readonly choose: (id: string) => void;
+}
+
+/** Shows the name. It is empty while it has the focus, as a browser offers only what begins with the text. */
+function AdvertiserField({ id, advertisers, choose }: AdvertiserProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const known = advertisers.find((one) => String(one.id) === id);
+  const name = known === undefined ? id : nameOf(known, advertisers);
+  const help = known === undefined || name === id ? 'A name from the list, or an id.' : `Id ${id}`;
+  return (
+    <Field label="Advertiser" help={help}>
+      <input
+        list="advertisers"
+        autocomplete="off"
+        spellcheck={false}
+        value={typed ?? name}
+        placeholder={name}
+        onFocus={() => setTyped('')}
+        onBlur={() => setTyped(null)}
+        onInput={({ currentTarget: { value } }) => {
+          setTyped(value);
+          if (value.trim() !== '') choose(idIn(value, advertisers));
+        }}
+      />
+      <datalist id="advertisers">
+        {advertisers.map((one) => (
+          <option key={one.id} value={nameOf(one, advertisers)}>
+            {one.id}
+          </option>
+        ))}
+      </datalist>
+    </Field>
+  );
+}
+
+/** Its name, with the id if another has the same; without a name the id. */
+function nameOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
+  if (name === null) return String(id);
+  return advertisers.some((other) => other.name === name && other.id !== id) ? `${name} (${id})` : name;
+}
+
 /** @returns the id of a completely typed name; any other text is unchanged */
 function idIn(text: string, advertisers: readonly Advertiser[]): string {
   const typed = text.trim();
-  const found = advertisers.filter(({ name }) => name?.toLowerCase() === typed.toLowerCase());
-  return found.length === 1 && found[0] !== undefined ? String(found[0].id) : typed;
+  const found = advertisers.find((one) => nameOf(one, advertisers).toLowerCase() === typed.toLowerCase());
+  return found === undefined ? typed : String(found.id);
 }
 
 const OWN_DAYS: readonly FieldSpec[] = [
@@ -74,27 +122,20 @@ const CURRENCY: FieldSpec = {
 };
 
 /** Unknown values from the address stay selectable. */
-function fieldsOf(
-  { endpoint, advertiserId, period }: Question,
-  endpoints: readonly Endpoint[],
-  advertisers: readonly Advertiser[],
-): readonly FieldSpec[] {
-  const known = endpoints.find(({ name }) => name === endpoint);
+function reportField({ endpoint }: Question, endpoints: readonly Endpoint[]): FieldSpec {
+  const names = endpoints.map(({ name }) => name);
+  return {
+    name: 'endpoint',
+    label: 'Report',
+    options: [...(names.includes(endpoint) ? [] : [endpoint]), ...names].map(
+      (name) => [name, `${endpointTitle(name)} · ${name}`] as const,
+    ),
+  };
+}
+
+function fieldsOf({ period }: Question, known: Endpoint | undefined): readonly FieldSpec[] {
   const isUnusual = period !== '' && !PERIODS.some(([value]) => value === period);
   return [
-    {
-      name: 'endpoint',
-      label: 'Report',
-      options: [...(known ? [] : [endpoint]), ...endpoints.map(({ name }) => name)],
-    },
-    {
-      name: 'advertiserId',
-      label: 'Advertiser',
-      required: true,
-      offers: advertisers,
-      help:
-        advertisers.find(({ id }) => String(id) === advertiserId)?.name ?? 'An id, or a name from the list.',
-    },
     {
       name: 'period',
       label: 'Period',

@@ -2,32 +2,45 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
-import { count, counted } from '../ui/format.js';
 import { Card, Empty, Tag } from '../ui/parts.js';
 import { filterRows, sortRows } from './arrange.js';
-import { isConstant, type ReportColumn, shown, sumOf, totalsOf } from './columns.js';
-import { type Foot, Grid, MOST_ROWS } from './grid.js';
-import type { Row } from './parse.js';
+import {
+  currencyOf,
+  exactly,
+  isConstant,
+  mixesMoney,
+  type ReportColumn,
+  shown,
+  totalsOf,
+  written,
+} from './columns.js';
+import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
+import { valueOver, wordsOf } from './measures.js';
+import { counted, numbers } from './numbers.js';
+import type { Meta, Row } from './parse.js';
 import type { Viewed } from './question.js';
+import type { Span } from './spans.js';
 import type { Shown } from './use-report.js';
 
 interface TableProps extends Omit<Viewed, 'question'> {
   readonly report: Shown;
   readonly columns: readonly ReportColumn[];
+  /** By week or month: by the first day of each. */
+  readonly spans: ReadonlyMap<string, Span>;
+  /** Of rows that name none; null: unknown. */
+  readonly currency: string | null;
 }
 
-export function ReportTable({ report, columns, view, setView }: TableProps) {
+export function ReportTable(props: TableProps) {
+  const { report, columns, spans, currency, view, setView } = props;
   const { rows, meta } = report;
   const sorted = useMemo(() => sortRows(rows, view.sort), [rows, view.sort]);
   const found = useMemo(() => filterRows(sorted, view.filter), [sorted, view.filter]);
-  const feet = useMemo(() => feetOf(report, found), [report, found]);
-  const first = meta.firstProvisionalDate;
-  const mark = (row: Row, column: string) =>
-    column === 'date' && first !== undefined && String(row.date) >= first ? (
-      <Tag tone="warn">provisional</Tag>
-    ) : null;
+  const totals = useMemo(() => totalsOfTable(report, found, currency), [report, found, currency]);
   const constant = columns.filter((column) => isConstant(column, rows));
-  const varied = columns.filter((column) => !constant.includes(column));
+  const varied = columns
+    .filter((column) => !constant.includes(column))
+    .map((column) => ({ ...column, width: roomOf(column, props, totals) }));
   const all = counted(rows.length, 'row');
   return (
     <Card title="Rows">
@@ -35,8 +48,8 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
       <div class="toolbar">
         <Filter value={view.filter} change={(filter) => setView({ filter }, true)} />
         <p class="small quiet" role="status">
-          {found.length === rows.length ? all : `${count(found.length)} of ${all}`}
-          {found.length > MOST_ROWS ? `; the first ${count(MOST_ROWS)} are shown, CSV has all` : ''}
+          {found.length === rows.length ? all : `${numbers.whole(found.length)} of ${all}`}
+          {found.length > MOST_ROWS ? `; the first ${numbers.whole(MOST_ROWS)} are shown, CSV has all` : ''}
         </p>
       </div>
       {found.length === 0 ? (
@@ -44,28 +57,72 @@ export function ReportTable({ report, columns, view, setView }: TableProps) {
       ) : (
         <Grid
           label="Rows of the report"
-          columns={varied.map((column) => ({ ...column, width: roomOf(column, report) }))}
+          columns={varied}
           rows={found}
           sort={view.sort}
           setSort={(sort) => setView({ sort }, true)}
-          mark={mark}
-          feet={feet}
+          write={(row, column) => textOf(row, column, spans, currency)}
+          mark={(row, column) => (column === 'date' ? <DayTags row={row} spans={spans} meta={meta} /> : null)}
+          feet={totals.map(footOf)}
         />
       )}
       <div class="small quiet">
         {columns.map(({ name, noSum }) => (noSum === null ? null : <p key={name}>* {noSum}</p>))}
+        <Calculated of={columns.filter(({ ratio }) => ratio !== null)} />
       </div>
     </Card>
   );
 }
 
-/** Width of a column including the tag of provisional days and the bold total. @returns approximate characters */
-function roomOf({ name, numeric, width }: ReportColumn, { rows, meta }: Shown): number {
-  if (name === 'date') return meta.firstProvisionalDate === undefined ? 13 : 23;
-  if (!numeric) return width;
-  const below = totalsOf(meta)?.[name] ?? sumOf(rows, name);
-  return Math.max(width, Math.ceil(shown(below, true).length * 1.1) + 3);
+function textOf(
+  row: Row,
+  column: ReportColumn,
+  spans: ReadonlyMap<string, Span>,
+  currency: string | null,
+): CellText {
+  const value = row[column.name];
+  if (column.name === 'date') return { text: spans.get(String(value))?.title ?? shown(value, false) };
+  return { text: written(value, column, row, currency), exact: exactly(value, column, row, currency) };
 }
+
+interface TagsProps extends Pick<TableProps, 'spans'> {
+  readonly row: Row;
+  readonly meta: Meta;
+}
+
+function DayTags({ row, spans, meta: { firstProvisionalDate: first } }: TagsProps) {
+  const span = spans.get(String(row.date));
+  return (
+    <>
+      {span === undefined || span.part === null ? null : <Tag tone="info">{span.part}</Tag>}
+      {first !== undefined && (span?.end ?? String(row.date)) >= first ? (
+        <Tag tone="warn">provisional</Tag>
+      ) : null}
+    </>
+  );
+}
+
+/** Width of a column including the tags of days and the bold totals. @returns approximate characters */
+function roomOf(column: ReportColumn, { report, spans }: TableProps, totals: readonly Total[]): number {
+  const { name, numeric, width } = column;
+  if (name === 'date')
+    return (
+      Math.max(13, ...[...spans.values()].map(({ title, part }) => title.length + (part === null ? 0 : 12))) +
+      (report.meta.firstProvisionalDate === undefined ? 0 : 10)
+    );
+  if (!numeric) return width;
+  const texts = totals.map(({ text }) => text(column) ?? 'no sum');
+  return Math.max(width, ...texts.map(({ length }) => Math.ceil(length * 1.1) + 3));
+}
+
+/** Says of calculated columns what they are, and where they are not. */
+export const Calculated = ({ of }: { readonly of: readonly ReportColumn[] }) =>
+  of.length === 0 ? null : (
+    <p>
+      Calculated on this page from sums: {of.map(wordsOf).join(', ')}. Reports and CSV have the platform’s
+      columns only.
+    </p>
+  );
 
 /** Values that are equal in every row. */
 function Constants({ columns, row = {} }: Pick<TableProps, 'columns'> & { readonly row: Row | undefined }) {
@@ -100,29 +157,50 @@ function Filter({ value, change }: { readonly value: string; readonly change: (f
   return <Fields fields={FILTER} values={{ filter: text }} set={({ filter }) => setText(String(filter))} />;
 }
 
+interface Total {
+  readonly title: string;
+  /** Null: there is no sum. */
+  readonly text: (column: ReportColumn) => string | null;
+}
+
 /** Totals of the whole report, and sums of the filtered rows. */
-function feetOf({ rows, meta }: Shown, found: readonly Row[]): Foot[] {
+function totalsOfTable({ rows, meta }: Shown, found: readonly Row[], currency: string | null): Total[] {
   const totals = totalsOf(meta);
   const isAll = found.length === rows.length;
-  const sums: Foot = {
-    title: isAll ? 'Sum of rows' : `Sum of ${count(found.length)}`,
-    cell: ({ name, numeric, noSum }) => {
-      if (!numeric) return '';
-      if (noSum === null) return shown(sumOf(found, name), true);
-      return (
-        <span class="quiet" title={noSum}>
-          no sum
-        </span>
-      );
-    },
+  const inAll = currencyOf(found, currency);
+  const sums: Total = {
+    title: isAll ? 'Sum of rows' : `Sum of ${numbers.whole(found.length)}`,
+    text: (column) =>
+      column.noSum === null ? written(valueOver(found, column), column, undefined, inAll) : null,
   };
   if (totals === null) return [sums];
-  const total: Foot = {
+  const total: Total = {
     title: 'Total',
-    cell: ({ name, numeric, noSum }) => {
-      const text = numeric ? shown(totals[name], true) : '';
-      return numeric && noSum !== null ? <span title={noSum}>{text}*</span> : text;
+    text: (column) => {
+      const { name, ratio, noSum } = column;
+      const value = ratio === null ? totals[name] : ratioOfTotals(rows, totals, column);
+      return `${written(value, column, totals, currency)}${noSum === null ? '' : '*'}`;
     },
   };
   return isAll ? [total] : [sums, total];
 }
+
+/** Of the platform's totals, else of the rows. */
+function ratioOfTotals(rows: readonly Row[], totals: Row, column: ReportColumn): number | null {
+  if (column.unit === 'money' && mixesMoney(column.ratio?.over ?? '', rows)) return null;
+  return valueOver([totals], column) ?? valueOver(rows, column);
+}
+
+const footOf = ({ title, text }: Total): Foot => ({
+  title,
+  cell: (column) => {
+    if (!column.numeric) return '';
+    const told = text(column);
+    if (column.noSum === null) return told || '–';
+    return (
+      <span class={told === null ? 'quiet' : undefined} title={column.noSum}>
+        {told ?? 'no sum'}
+      </span>
+    );
+  },
+});

@@ -1,11 +1,11 @@
 /** The form of a query, and below it the answer. */
-import { useMemo, useState } from 'preact/hooks';
-import { Empty } from '../ui/parts.js';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Empty, Looking } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { type Described, endpointsOf } from './endpoints.js';
-import { addressOf, FIRST_QUESTION, faultOf, readQuestion, readView, type SetView } from './question.js';
+import { type Described, endpointsOf, endpointTitle, firstQuestion } from './endpoints.js';
+import { addressOf, faultOf, readQuestion, readView, type SetView } from './question.js';
 import { ReportAnswer } from './report-answer.js';
 import { ReportForm } from './report-form.js';
 import { type Advertisers, SEEN, useTeam } from './team.js';
@@ -23,26 +23,61 @@ export function ReportSection() {
   // Only the newest fault is shown: that of the form replaces one of the question before.
   const [newFault, setNewFault] = useState<string | null>(null);
   const only = session.advertisers === '*' ? undefined : session.advertisers[0];
-  const start = { ...FIRST_QUESTION, advertiserId: String(advertisers[0]?.id ?? only ?? '') };
+  const start = firstQuestion(endpoints, String(advertisers[0]?.id ?? only ?? ''));
+  const isReady = !described.loading && !seen.loading;
+  const starts = asked === null && isReady && start.advertiserId !== '';
+  // In place of the address without a question: going back leaves the page.
+  useEffect(() => {
+    if (starts) go(hrefOf(['report'], addressOf(start)), true);
+  }, [starts]);
   const setView: SetView = (part, replace = false) => {
     if (asked !== null) go(hrefOf(['report'], addressOf(asked, { ...view, ...part })), replace);
   };
+  const question = asked ?? start;
+  const endpoint = endpoints.find(({ name }) => name === question.endpoint);
+  const about = {
+    title: endpointTitle(question.endpoint),
+    advertiser: advertisers.find(({ id }) => String(id) === question.advertiserId)?.name ?? null,
+    currency:
+      question.spentBased === 'usd'
+        ? 'USD'
+        : question.spentBased === ''
+          ? (endpoint?.currency ?? null)
+          : null,
+  };
   return (
-    <View title="Report" lead="Query reports of the platform, from the cache if possible.">
+    <View
+      title="Report"
+      lead="Choose a report, an advertiser and a period. The address of the page can be shared."
+    >
       <ReportForm
-        question={asked ?? start}
+        question={question}
         endpoints={endpoints}
         advertisers={advertisers}
         fault={newFault}
         setFault={setNewFault}
-        ask={(question) =>
-          go(hrefOf(['report'], addressOf(question, { metric: view.metric, against: view.against })))
-        }
+        ask={(asks) => {
+          const { metric, against, by, shape } = view;
+          go(hrefOf(['report'], addressOf(asks, { metric, against, by, shape })));
+        }}
       />
       {asked === null ? (
-        <Empty>Press Show the report. The address of the page can then be shared.</Empty>
+        isReady && !starts ? (
+          <Empty>
+            No report of your team has named an advertiser yet. Enter the id of one above, as the platform's
+            dashboard shows it, and press Show the report.
+          </Empty>
+        ) : (
+          <Looking>Loading the report …</Looking>
+        )
       ) : fault === null ? (
-        <ReportAnswer question={asked} view={view} setView={setView} showsFault={newFault === null} />
+        <ReportAnswer
+          about={about}
+          question={asked}
+          view={view}
+          setView={setView}
+          showsFault={newFault === null}
+        />
       ) : newFault !== null ? null : (
         <p class="note warn" role="status">
           This address is not a valid report: {fault}

@@ -22,13 +22,27 @@ export interface ChartProps {
   readonly along?: keyof typeof ALONG;
   readonly kind?: 'lines' | 'stacked' | 'bars' | 'stacked bars';
   readonly height?: number;
+  /** Of the axis. */
   readonly format?: (value: number) => string;
+  /** Of one value; default: as on the axis. */
+  readonly exact?: (value: number) => string;
+  /** Whether values are whole numbers; default: unless there is a format. */
+  readonly whole?: boolean;
+  /** What each time is, in words; default: a time or an age. */
+  readonly steps?: Steps;
   /** Start of the shaded, provisional part. */
   readonly provisionalFrom?: number | null;
 }
 
+export interface Steps {
+  /** `Week` */
+  readonly title: string;
+  /** One per time; `short` is for the axis. */
+  readonly of: readonly { readonly title: string; readonly short: string }[];
+}
+
 export function Chart(props: ChartProps) {
-  const { label, times, lines, height = 200, format = compact, along = 'time' } = props;
+  const { label, times, lines, height = 200, format = compact, exact = format } = props;
   const frame = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
   const [asTable, setAsTable] = useState(false);
@@ -48,7 +62,7 @@ export function Chart(props: ChartProps) {
   return (
     <figure>
       {asTable ? (
-        <ValuesTable {...{ label, times, lines, format, along }} />
+        <ValuesTable {...props} format={exact} />
       ) : (
         <div ref={frame} role="img" aria-label={label} style={{ minHeight: `${height}px` }} />
       )}
@@ -67,9 +81,14 @@ export function Chart(props: ChartProps) {
   );
 }
 
-function ValuesTable(props: Required<Pick<ChartProps, 'label' | 'times' | 'lines' | 'format' | 'along'>>) {
-  const { label, times, lines, format, along } = props;
-  const { title, shown } = ALONG[along];
+/** What a time is in words. */
+function shownBy({ steps, along = 'time' }: ChartProps): (time: number, index: number) => string {
+  return (time, index) => steps?.of[index]?.title ?? ALONG[along].shown(time);
+}
+
+function ValuesTable(props: ChartProps & { readonly format: (value: number) => string }) {
+  const { label, times, lines, format, steps, along = 'time' } = props;
+  const shown = shownBy(props);
   const rows = times.map((time, index) => ({ time, index }));
   const columns = lines.map(({ title: name, values }) =>
     numberColumn<(typeof rows)[number]>(name, ({ index }) => values[index] ?? null, format),
@@ -78,7 +97,14 @@ function ValuesTable(props: Required<Pick<ChartProps, 'label' | 'times' | 'lines
     <DataTable
       caption={label}
       short
-      columns={[{ title, cell: ({ time }) => shown(time), by: ({ time }) => time }, ...columns]}
+      columns={[
+        {
+          title: steps?.title ?? ALONG[along].title,
+          cell: ({ time, index }) => shown(time, index),
+          by: ({ time }) => time,
+        },
+        ...columns,
+      ]}
       rows={rows}
       keyOf={({ time }) => String(time)}
     />
@@ -100,11 +126,9 @@ function dataOf({ times, lines, kind = 'lines' }: ChartProps): UPlot.AlignedData
   return [[...times], ...stacked.reverse()] as UPlot.AlignedData;
 }
 
-function optionsOf(
-  { lines, kind = 'lines', format = compact, provisionalFrom = null, times, along = 'time' }: ChartProps,
-  element: HTMLElement,
-  height: number,
-): UPlot.Options {
+function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPlot.Options {
+  const { lines, kind = 'lines', format = compact, provisionalFrom = null, times, along = 'time' } = props;
+  const { steps, whole = props.format === undefined } = props;
   const style = getComputedStyle(element);
   // The computed value: dark mode has others.
   const color = (name: string) => {
@@ -138,13 +162,14 @@ function optionsOf(
         size: 32,
         grid: { show: false },
         values: ALONG[along].marks,
-        ...(isByDay ? DAYS : {}),
+        ...(steps !== undefined ? marksOf(steps, times) : isByDay ? DAYS : {}),
       },
       {
         ...axis,
-        size: 56,
+        size: (_plot, marks) =>
+          Math.max(56, 16 + 7 * Math.max(0, ...(marks ?? []).map(({ length }) => length))),
         values: (_plot, ticks) => ticks.map(format),
-        ...(format === compact ? WHOLE : {}),
+        ...(whole ? WHOLE : {}),
       },
     ],
     series: [
@@ -164,7 +189,19 @@ function optionsOf(
       }),
     ],
     hooks: { drawClear: [(plot) => shade(plot, provisionalFrom, color('--shade'))] },
-    plugins: [tooltip(lines, format, ALONG[along].shown)],
+    plugins: [tooltip(props)],
+  };
+}
+
+/** Marks at the times themselves, as many as there is room for. */
+function marksOf({ of }: Steps, times: readonly number[]): Pick<UPlot.Axis, 'splits' | 'values'> {
+  return {
+    splits: (plot) => {
+      const room = Math.max(1, Math.floor(plot.over.clientWidth / 70));
+      const step = Math.ceil(times.length / room);
+      return times.filter((_, index) => index % step === 0);
+    },
+    values: (_plot, marks) => marks.map((mark) => of[times.indexOf(mark)]?.short ?? ''),
   };
 }
 
@@ -178,11 +215,9 @@ function shade(plot: UPlot, from: number | null, fill: string): void {
 }
 
 /** The lines' values at the pointer, as text, never as markup. */
-function tooltip(
-  lines: readonly Line[],
-  format: (value: number) => string,
-  shown: (at: number) => string,
-): UPlot.Plugin {
+function tooltip(props: ChartProps): UPlot.Plugin {
+  const { lines, kind = 'lines', format = compact, exact = format } = props;
+  const shown = shownBy(props);
   const box = document.createElement('div');
   box.className = 'tooltip';
   box.hidden = true;
@@ -195,20 +230,15 @@ function tooltip(
           box.hidden = idx === null || idx === undefined || left < 0;
           if (box.hidden || idx === null || idx === undefined) return;
           const head = document.createElement('strong');
-          head.textContent = shown(plot.data[0][idx] ?? 0);
-          const rows = lines
-            .filter(({ values }) => (values[idx] ?? null) !== null)
-            .map(({ title, color, values }) => {
-              const row = document.createElement('div');
-              const swatch = document.createElement('span');
-              swatch.className = 'swatch';
-              swatch.style.setProperty('--swatch', `var(${color})`);
-              // A right-to-left name must not move the number.
-              const name = document.createElement('bdi');
-              name.textContent = title;
-              row.append(swatch, name, `: ${format(values[idx] ?? 0)}`);
-              return row;
-            });
+          head.textContent = shown(plot.data[0][idx] ?? 0, idx);
+          const told = lines.filter(({ values }) => (values[idx] ?? null) !== null);
+          const rows = told.map(({ title, color, values }) =>
+            valueLine(title, exact(values[idx] ?? 0), color),
+          );
+          if (isStacked(kind) && told.length > 1)
+            rows.push(
+              valueLine('Total', exact(told.reduce((sum, { values }) => sum + (values[idx] ?? 0), 0))),
+            );
           box.replaceChildren(head, ...rows);
           const room = plot.over.clientWidth;
           box.style.left = left < room / 2 ? `${left + 12}px` : '';
@@ -217,6 +247,21 @@ function tooltip(
       ],
     },
   };
+}
+
+function valueLine(title: string, value: string, color?: string): HTMLElement {
+  const row = document.createElement('div');
+  if (color !== undefined) {
+    const swatch = document.createElement('span');
+    swatch.className = 'swatch';
+    swatch.style.setProperty('--swatch', `var(${color})`);
+    row.append(swatch);
+  }
+  // A right-to-left name must not move the number.
+  const name = document.createElement('bdi');
+  name.textContent = title;
+  row.append(name, `: ${value}`);
+  return row;
 }
 
 /** @returns whether dark mode is on */

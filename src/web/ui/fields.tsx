@@ -27,24 +27,34 @@ export function Field({ label, help, fault, children }: FieldProps) {
   );
 }
 
+type Options = NonNullable<FieldSpec['options']>;
+
 interface SelectProps {
-  readonly options: NonNullable<FieldSpec['options']>;
+  readonly options: Options;
+  /** Further options below a title. */
+  readonly more?: { readonly title: string; readonly options: Options } | undefined;
   readonly value: string;
   readonly choose: (value: string) => void;
 }
 
-export const Select = ({ options, value, choose }: SelectProps) => (
+export const Select = ({ options, more, value, choose }: SelectProps) => (
   <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
-    {options.map((option) => {
-      const [one, title] = typeof option === 'string' ? [option, option] : option;
-      return (
-        <option key={one} value={one}>
-          {title}
-        </option>
-      );
-    })}
+    {optionsOf(options)}
+    {more === undefined || more.options.length === 0 ? null : (
+      <optgroup label={more.title}>{optionsOf(more.options)}</optgroup>
+    )}
   </select>
 );
+
+const optionsOf = (options: Options) =>
+  options.map((option) => {
+    const [one, title] = typeof option === 'string' ? [option, option] : option;
+    return (
+      <option key={one} value={one}>
+        {title}
+      </option>
+    );
+  });
 
 /** A select with its label, in one line. */
 export const SelectLine = ({ label, ...select }: SelectProps & { readonly label: string }) => (

@@ -1,0 +1,97 @@
+/** The days, weeks or months of a period. Pure. */
+import { dayAfter, daysOf, type Period } from './question.js';
+
+/** With titles for a choice. A week is that of ISO 8601: it starts on Monday. */
+export const SPANS = [
+  { value: 'day', title: 'Day' },
+  { value: 'week', title: 'Week' },
+  { value: 'month', title: 'Month' },
+] as const;
+
+export type SpanName = (typeof SPANS)[number]['value'];
+
+/** @param by of an address */
+export const spanIn = (by: string): SpanName => SPANS.find(({ value }) => value === by)?.value ?? 'day';
+
+export interface Span {
+  /** Its first day, which may be before the period. */
+  readonly start: string;
+  /** `Week 48, 23–29 Nov` */
+  readonly title: string;
+  /** `W48`, for axes; with an asterisk if days are missing. */
+  readonly short: string;
+  /** Its last day. */
+  readonly end: string;
+  /** How many of its days are in the period, `5 of 7 days`; null: all. */
+  readonly part: string | null;
+}
+
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+const WEEKDAYS = 'Sun Mon Tue Wed Thu Fri Sat'.split(' ');
+
+/** All spans that have a day in the period. */
+export function spansOf(period: Period, by: SpanName): Span[] {
+  const counts = new Map<string, number>();
+  for (const day of daysOf(period)) {
+    const start = startOf(day, by);
+    counts.set(start, (counts.get(start) ?? 0) + 1);
+  }
+  // The year is told where there are several.
+  const tellsYear = period.from.slice(0, 4) !== period.to.slice(0, 4);
+  return [...counts].map(([start, days]) => {
+    const end = endOf(start, by);
+    const all = daysOf({ from: start, to: end }).length;
+    const part = days < all ? `${days} of ${all} days` : null;
+    const { title, short } = TITLES[by](start, end, tellsYear);
+    return { start, end, part, title, short: part === null ? short : `${short}*` };
+  });
+}
+
+/** The first day of the span that has the day. */
+export function startOf(day: string, by: SpanName): string {
+  if (by === 'month') return `${day.slice(0, 7)}-01`;
+  return by === 'day' ? day : dayAfter(day, -((weekdayOf(day) + 6) % 7));
+}
+
+function endOf(start: string, by: SpanName): string {
+  if (by === 'week') return dayAfter(start, 6);
+  return by === 'day' ? start : dayAfter(startOf(dayAfter(start, 31), 'month'), -1);
+}
+
+const weekdayOf = (day: string): number => new Date(day).getUTCDay();
+
+/** That of ISO 8601: week 1 has the year's first Thursday. */
+function weekOf(monday: string): number {
+  const thursday = dayAfter(monday, 3);
+  return Math.ceil(daysOf({ from: `${thursday.slice(0, 4)}-01-01`, to: thursday }).length / 7);
+}
+
+/** `23 Nov` */
+const brief = (day: string): string => `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`;
+
+/** `30 Oct to 28 Nov 2026` */
+export function periodWords({ from, to }: Period): string {
+  const [first, last] = [from.slice(0, 4), to.slice(0, 4)];
+  if (from === to) return `${brief(to)} ${last}`;
+  return `${brief(from)}${first === last ? '' : ` ${first}`} to ${brief(to)} ${last}`;
+}
+
+const TITLES: Readonly<
+  Record<SpanName, (start: string, end: string, tellsYear: boolean) => Pick<Span, 'title' | 'short'>>
+> = {
+  day: (day) => ({
+    title: `${WEEKDAYS[weekdayOf(day)]} ${brief(day)} ${day.slice(0, 4)}`,
+    short: brief(day),
+  }),
+  week: (start, end, tellsYear) => {
+    const name = `W${weekOf(start)}`;
+    const from = start.slice(0, 7) === end.slice(0, 7) ? Number(start.slice(8)) : `${brief(start)} `;
+    const to = typeof from === 'number' ? `–${brief(end)}` : `– ${brief(end)}`;
+    const year = tellsYear ? ` ${end.slice(0, 4)}` : '';
+    return { title: `Week ${name.slice(1)}, ${from}${to}${year}`, short: name };
+  },
+  month: (start) => {
+    const name = MONTHS[Number(start.slice(5, 7)) - 1] ?? '';
+    return { title: `${name} ${start.slice(0, 4)}`, short: name };
+  },
+};
