@@ -1,12 +1,14 @@
 /** Two periods of a report beside each other: nothing is added that does not add up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Against, otherPeriod, periodsInWords } from '../../src/web/explorer/against.js';
 import { columnsOf, type ReportColumn } from '../../src/web/explorer/columns.js';
-import { changeOf, compareGroups, dayValues, periodAgainst } from '../../src/web/explorer/compare.js';
+import { changeOf, compareGroups, dayValues } from '../../src/web/explorer/compare.js';
 import { groupRows } from '../../src/web/explorer/group.js';
 import { calculatedColumns } from '../../src/web/explorer/measures.js';
 import type { Row } from '../../src/web/explorer/parse.js';
 import { daysOf } from '../../src/web/explorer/question.js';
+import { periodWords } from '../../src/web/explorer/spans.js';
 
 const FIRST = Date.parse('2020-01-01');
 const dayAt = (index: number) => new Date(FIRST + index * 86_400_000).toISOString().slice(0, 10);
@@ -14,11 +16,21 @@ const periods = fc
   .tuple(fc.nat(3000), fc.nat(400))
   .map(([from, length]) => ({ from: dayAt(from), to: dayAt(from + length) }));
 
+const chosen = (part: Partial<Against>): Against => ({
+  against: '',
+  weekdays: '',
+  otherFrom: '',
+  otherTo: '',
+  ...part,
+});
+const weekday = (day: string) => new Date(day).getUTCDay();
+const apart = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
+
 describe('the other period', () => {
   it('that is before has as many days, and ends where this one begins', () => {
     fc.assert(
       fc.property(periods, (now) => {
-        const before = periodAgainst('previous', now) ?? now;
+        const before = otherPeriod(chosen({ against: 'previous' }), now) ?? now;
         expect(daysOf(before)).toHaveLength(daysOf(now).length);
         expect(daysOf({ from: before.to, to: now.from })).toHaveLength(2);
       }),
@@ -26,20 +38,77 @@ describe('the other period', () => {
   });
 
   it('a year before has the same days of the month; of the 29th of February it is the 28th', () => {
+    const year = chosen({ against: 'year' });
     fc.assert(
       fc.property(periods, (now) => {
-        const { from, to } = periodAgainst('year', now) ?? now;
+        const { from, to } = otherPeriod(year, now) ?? now;
         expect(from <= to).toBe(true);
         expect(from.slice(5)).toBe(now.from.endsWith('02-29') ? '02-28' : now.from.slice(5));
         expect(Number(from.slice(0, 4))).toBe(Number(now.from.slice(0, 4)) - 1);
       }),
     );
-    expect(periodAgainst('year', { from: '2024-02-29', to: '2024-02-29' })?.from).toBe('2023-02-28');
+    expect(otherPeriod(year, { from: '2024-02-29', to: '2024-02-29' })?.from).toBe('2023-02-28');
   });
 
-  it('is null for any other word, and for two days of an old link', () => {
+  it('is null for any other word, and for custom days that are no period', () => {
     const now = { from: '2026-11-01', to: '2026-11-07' };
-    for (const wrong of ['x', '', '2026-10-01,2026-10-09']) expect(periodAgainst(wrong, now)).toBeNull();
+    for (const against of ['x', '', '2026-10-01,2026-10-09', 'custom'])
+      expect(otherPeriod(chosen({ against }), now)).toBeNull();
+    for (const [otherFrom, otherTo] of [
+      ['2026-10', ''],
+      ['2026-02-31x', ''],
+      ['2026-10-09', '2026-10-01'],
+      ['', '2026-10-01'],
+    ] as const)
+      expect(otherPeriod(chosen({ against: 'custom', otherFrom, otherTo }), now)).toBeNull();
+  });
+
+  it('of custom days is as long as this one without a last day, else as chosen', () => {
+    fc.assert(
+      fc.property(periods, periods, (now, { from: otherFrom, to: otherTo }) => {
+        const open = otherPeriod(chosen({ against: 'custom', otherFrom }), now) ?? now;
+        expect(open.from).toBe(otherFrom);
+        expect(daysOf(open)).toHaveLength(daysOf(now).length);
+        const closed = otherPeriod(chosen({ against: 'custom', otherFrom, otherTo }), now);
+        expect(closed).toEqual({ from: otherFrom, to: otherTo });
+      }),
+    );
+  });
+
+  it('aligned by weekday has the same weekdays, at most three days away; the days before stay before', () => {
+    fc.assert(
+      fc.property(periods, periods, (now, { from: otherFrom }) => {
+        for (const against of ['previous', 'year', 'custom']) {
+          const plain = chosen({ against, otherFrom });
+          const free = otherPeriod(plain, now) ?? now;
+          const aligned = otherPeriod({ ...plain, weekdays: '1' }, now) ?? now;
+          expect(weekday(aligned.from)).toBe(weekday(now.from));
+          expect(daysOf(aligned)).toHaveLength(daysOf(now).length);
+          const moved = apart(free.from, aligned.from);
+          if (against === 'year') expect(apart(aligned.from, now.from)).toBe(364);
+          if (against === 'previous') {
+            expect(aligned.to < now.from).toBe(true);
+            expect(moved).toBeGreaterThan(-7);
+          } else expect(Math.abs(moved)).toBeLessThanOrEqual(3);
+        }
+      }),
+    );
+  });
+
+  it('is said in words with this one, and what was done', () => {
+    const now = { from: '2026-10-30', to: '2026-11-28' };
+    const words = (against: Against) => periodsInWords(against, now, otherPeriod(against, now) ?? now);
+    expect(words(chosen({ against: 'previous' }))).toBe(
+      'Fri 30 Oct to Sat 28 Nov 2026, compared with Wed 30 Sep to Thu 29 Oct 2026.',
+    );
+    expect(words(chosen({ against: 'previous', weekdays: '1' }))).toBe(
+      'Fri 30 Oct to Sat 28 Nov 2026, compared with Fri 25 Sep to Sat 24 Oct 2026. The other period begins 5 weeks earlier, so each day stands beside the same weekday.',
+    );
+    expect(words(chosen({ against: 'custom', otherFrom: '2026-10-01', otherTo: '2026-10-09' }))).toBe(
+      'Fri 30 Oct to Sat 28 Nov 2026, compared with Thu 1 Oct to Fri 9 Oct 2026. The periods have 30 and 9 days.',
+    );
+    expect(periodWords({ from: '2025-12-30', to: '2026-01-05' })).toBe('30 Dec 2025 to 5 Jan 2026');
+    expect(periodWords({ from: '2026-01-05', to: '2026-01-05' })).toBe('5 Jan 2026');
   });
 });
 

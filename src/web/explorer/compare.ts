@@ -2,7 +2,6 @@
 import { MIXED, type ReportColumn, sumOf, tidy, totalsOf, whyNoSum } from './columns.js';
 import { ofItsCurrency } from './group.js';
 import type { Report, Row } from './parse.js';
-import { dayAfter, daysOf, type Period } from './question.js';
 
 export interface Change {
   /** Null: no row, or no sum. */
@@ -21,26 +20,6 @@ export interface ComparedGroup {
   readonly in: 'both' | 'now' | 'before';
   /** By column. */
   readonly changes: Readonly<Record<string, Change>>;
-}
-
-/** Periods to compare with, and their titles. */
-export const AGAINST = [
-  ['', 'nothing'],
-  ['previous', 'the days before'],
-  ['year', 'a year before'],
-] as const;
-
-/** @returns the preceding period of equal length, or the same days a year before; null for any other word */
-export function periodAgainst(against: string, now: Period): Period | null {
-  const days = daysOf(now).length;
-  if (against === 'previous') return { from: dayAfter(now.from, -days), to: dayAfter(now.from, -1) };
-  return against === 'year' ? { from: yearBefore(now.from), to: yearBefore(now.to) } : null;
-}
-
-/** The 29th of February becomes the 28th. */
-function yearBefore(day: string): string {
-  const year = String(Number(day.slice(0, 4)) - 1).padStart(4, '0');
-  return day.endsWith('02-29') ? `${year}-02-28` : `${year}${day.slice(4)}`;
 }
 
 export function changeOf(now: number | null, before: number | null): Change {

@@ -4,6 +4,8 @@ export interface Question {
   /** Path below `/api/v1/report/`, `campaigns/get`. */
   readonly endpoint: string;
   readonly advertiserId: string;
+  /** Advertisers beside it: each is asked on its own, and all are shown together. */
+  readonly others: readonly string[];
   /** `_period`; empty: `dateFrom` to `dateTo`. */
   readonly period: string;
   readonly dateFrom: string;
@@ -16,10 +18,26 @@ export interface Question {
   readonly asOf: string;
 }
 
-const VIEW = ['metric', 'by', 'shape', 'sort', 'filter', 'against', 'panel', 'tool', 'between'] as const;
+/** Members of the view that another question keeps. */
+const KEPT = [
+  'metric',
+  'by',
+  'shape',
+  'lines',
+  'against',
+  'weekdays',
+  'otherFrom',
+  'otherTo',
+] as const;
+const VIEW = [...KEPT, 'sort', 'filter', 'panel', 'tool', 'between'] as const;
+
+/** At once: each is a report of its own. */
+export const MOST_ADVERTISERS = 20;
 
 /**
- * State of the page. `by`: `week` or `month`, else by day; `shape` of the chart: `lines`, else stacked. `sort`: a column, with `-` in front for descending; `against`: `previous`, `year` or empty;
+ * State of the page. `by`: `week` or `month`, else by day; `shape` of the chart: `lines`, else stacked; `lines` of several
+ * advertisers: `split`, else one for each; `sort`: a column, with `-` in front for descending; `against`: `previous`,
+ * `year`, `custom` or empty; `weekdays`: `1` aligns both periods by weekday; `otherFrom`, `otherTo`: the days of `custom`;
  * `panel`: `explain`, `code` or `diff`; `tool`: of the panel `code`; `between`: the two moments of a diff, as UTC times,
  * `first` or `latest`.
  */
@@ -61,6 +79,7 @@ const SPLIT = /^by[A-Z]\w*$/;
 export const FIRST_QUESTION: Question = {
   endpoint: 'campaigns/get',
   advertiserId: '',
+  others: [],
   period: 'last_30_days',
   dateFrom: '',
   dateTo: '',
@@ -73,9 +92,11 @@ export const FIRST_QUESTION: Question = {
 export function readQuestion(query: URLSearchParams): Question | null {
   if (!query.has('advertiserId')) return null;
   const of = (name: string) => query.get(name) ?? '';
+  const [advertiserId = '', ...others] = new Set(query.getAll('advertiserId'));
   return {
     endpoint: of('endpoint') || FIRST_QUESTION.endpoint,
-    advertiserId: of('advertiserId'),
+    advertiserId,
+    others,
     period: of('_period'),
     dateFrom: of('dateFrom'),
     dateTo: of('dateTo'),
@@ -91,17 +112,31 @@ export function readView(query: URLSearchParams): ViewState {
   return Object.fromEntries(VIEW.map((name) => [name, query.get(name) ?? ''])) as ViewState;
 }
 
+/** @returns what another question keeps of the view */
+export const keptOf = (view: ViewState): Partial<ViewState> =>
+  Object.fromEntries(KEPT.map((name) => [name, view[name]]));
+
 /** Members of the address. */
-export function addressOf(question: Question, view: Partial<ViewState> = {}): Record<string, string> {
+export function addressOf(
+  question: Question,
+  view: Partial<ViewState> = {},
+): Record<string, string | readonly string[]> {
   return {
     endpoint: question.endpoint,
     ...Object.fromEntries(parametersOf({ ...question, asOf: '' })),
+    advertiserId: advertisersOf(question),
     asOf: question.asOf,
     ...view,
   };
 }
 
-/** The parameters that determine the answer. */
+export const advertisersOf = ({ advertiserId, others }: Question): string[] => [advertiserId, ...others];
+
+/** @returns one question for each advertiser */
+export const eachOf = (question: Question): Question[] =>
+  advertisersOf(question).map((advertiserId) => ({ ...question, advertiserId, others: [] }));
+
+/** The parameters that determine the answer for the first advertiser. */
 function parametersOf(question: Question): [name: string, value: string][] {
   const { advertiserId, period, dateFrom, dateTo, splits, spentBased, asOf } = question;
   const isNamed = period !== '';
@@ -149,8 +184,11 @@ export function aboutPath(
 }
 
 /** @returns why the query is incomplete; null: it is complete */
-export function faultOf({ advertiserId, period, dateFrom, dateTo, asOf, splits }: Question): string | null {
-  if (!/^[1-9]\d{0,15}$/.test(advertiserId)) return 'Enter the id of an advertiser, a whole number.';
+export function faultOf(question: Question): string | null {
+  const { period, dateFrom, dateTo, asOf, splits } = question;
+  const ids = advertisersOf(question);
+  if (!ids.every((id) => /^[1-9]\d{0,15}$/.test(id))) return 'Enter the id of an advertiser, a whole number.';
+  if (ids.length > MOST_ADVERTISERS) return `Choose at most ${MOST_ADVERTISERS} advertisers at once.`;
   if (period === '' && !(DATE.test(dateFrom) && DATE.test(dateTo)))
     return 'Enter the first and the last day.';
   if (period === '' && dateFrom > dateTo) return 'The first day is after the last one.';

@@ -1,35 +1,43 @@
 /** The answer: its origin, warnings, chart and rows. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { SelectLine } from '../ui/fields.js';
 import { moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Button, Card, Empty, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
+import { AgainstLine } from './against-line.js';
 import { columnsOf } from './columns.js';
-import { AGAINST } from './compare.js';
 import { CompareReport } from './compare-report.js';
+import { CopyLink } from './copy-link.js';
+import { Forbidden, useIsForbidden } from './forbidden.js';
 import { rowsBy } from './group.js';
 import { calculatedColumns, withMeasures } from './measures.js';
 import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
-import type { Meta } from './parse.js';
+import type { Meta, Report } from './parse.js';
 import { PinButton } from './pin-button.js';
 import { type About, aboutPath, DATE, daysOf, type Period, pathOf, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
+import { SeveralAnswer } from './several-answer.js';
 import { periodWords, type Span, type SpanName, spanIn, spansOf } from './spans.js';
 import { type Shown, useReport } from './use-report.js';
 
-interface AnswerProps extends Viewed {
+export interface AnswerProps extends Viewed {
   readonly about: About;
 }
 
 /** @param showsFault whether an error of the question is shown */
-export function ReportAnswer({ showsFault, ...props }: AnswerProps & { readonly showsFault: boolean }) {
+export function ReportAnswer(props: AnswerProps & { readonly showsFault: boolean }) {
+  return props.question.others.length === 0 ? <OneAnswer {...props} /> : <SeveralAnswer {...props} />;
+}
+
+function OneAnswer({ showsFault, ...props }: AnswerProps & { readonly showsFault: boolean }) {
   const Panel = PANELS.get(props.view.panel);
   const loaded = useReport(props.question);
+  const isForbidden = useIsForbidden();
+  if (isForbidden(loaded.error, props.question.advertiserId)) return <Forbidden {...props} />;
   return (
     <Wait of={showsFault ? loaded : { ...loaded, error: null }} looking="Loading the report …">
       {(report) => (
@@ -50,7 +58,11 @@ export function ReportAnswer({ showsFault, ...props }: AnswerProps & { readonly 
 
 type AnsweredProps = AnswerProps & { readonly report: Shown };
 
-function ChartAndRows({ report: loaded, about, view, setView }: AnsweredProps) {
+interface RowsProps extends Omit<AnswerProps, 'question'> {
+  readonly report: Report;
+}
+
+export function ChartAndRows({ report: loaded, about, view, setView }: RowsProps) {
   const { currency } = about;
   const { columns, report, spans } = useMemo(
     () => arrangedBy(loaded, spanIn(view.by), currency),
@@ -75,7 +87,7 @@ function ChartAndRows({ report: loaded, about, view, setView }: AnsweredProps) {
 const NO_SPANS: ReadonlyMap<string, Span> = new Map();
 
 /** The columns with those that are calculated, and the rows by day, week or month. */
-function arrangedBy(loaded: Shown, by: SpanName, currency: string | null) {
+function arrangedBy(loaded: Report, by: SpanName, currency: string | null) {
   const { rows, meta } = loaded;
   const own = columnsOf(rows, currency);
   const columns = [...own, ...calculatedColumns(own)];
@@ -86,7 +98,7 @@ function arrangedBy(loaded: Shown, by: SpanName, currency: string | null) {
 }
 
 /** That of the answer, else from the first to the last day of its rows. */
-function periodOf({ rows, meta }: Shown): Period | null {
+function periodOf({ rows, meta }: Report): Period | null {
   const { from = null, to = null } = meta.period ?? {};
   const known = rows.map(({ date }) => String(date)).filter((date) => DATE.test(date));
   known.sort();
@@ -135,18 +147,14 @@ function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
           />
           <Button {...opens('diff')} label="What changed" />
           <Button {...opens('code')} label="Code" />
+          <CopyLink />
           <PinButton question={question} revision={meta.revision ?? null} />
           <a href={pathOf(question, { _format: 'csv', _bom: '1' })} download>
             CSV
           </a>
         </div>
       </div>
-      <SelectLine
-        label="Compare with"
-        options={AGAINST}
-        value={view.against}
-        choose={(against) => setView({ against })}
-      />
+      <AgainstLine view={view} setView={setView} />
       <Known meta={meta} />
     </Card>
   );
@@ -158,7 +166,7 @@ function nameIn({ rows: [row] }: Shown): string | null {
 }
 
 /** Warnings about the numbers. */
-function Known({ meta }: { readonly meta: Meta }) {
+export function Known({ meta }: { readonly meta: Meta }) {
   const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
   if (first === undefined && warnings.length === 0 && !stale) return null;
   return (

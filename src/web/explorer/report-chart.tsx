@@ -6,10 +6,10 @@ import { Card, Choice, Empty } from '../ui/parts.js';
 import { currencyOf, MIXED, type ReportColumn } from './columns.js';
 import { groupRows } from './group.js';
 import { counted, numbers } from './numbers.js';
+import type { Report } from './parse.js';
 import type { About, Viewed } from './question.js';
 import { Calculated } from './report-table.js';
 import { SPANS, type Span, spanIn } from './spans.js';
-import type { Shown } from './use-report.js';
 
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5'] as const;
 const SHAPES = [
@@ -18,7 +18,7 @@ const SHAPES = [
 ] as const;
 
 interface ReportChartProps extends Pick<Viewed, 'view' | 'setView'> {
-  readonly report: Shown;
+  readonly report: Report;
   readonly about: About;
   readonly measures: readonly ReportColumn[];
   readonly metric: ReportColumn;

@@ -5,6 +5,7 @@ import type { FieldSpec } from '../ui/form-values.js';
 import { Button } from '../ui/parts.js';
 import { titleOf } from './columns.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
+import { MoreAdvertisers } from './more-advertisers.js';
 import { faultOf, PERIODS, type Question } from './question.js';
 import type { Advertiser } from './team.js';
 
@@ -45,6 +46,12 @@ export function ReportForm({ question, endpoints, advertisers, ask, fault, setFa
         />
         <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
       </div>
+      <MoreAdvertisers
+        chosen={draft.others}
+        choose={(others) => change({ others })}
+        lead={draft.advertiserId}
+        advertisers={advertisers}
+      />
       <div class="toolbar">
         <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
         <Button label="Show the report" class="primary" />
@@ -95,13 +102,13 @@ function AdvertiserField({ id, advertisers, choose }: AdvertiserProps) {
 }
 
 /** Its name, with the id if another has the same; without a name the id. */
-function nameOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
+export function nameOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
   if (name === null) return String(id);
   return advertisers.some((other) => other.name === name && other.id !== id) ? `${name} (${id})` : name;
 }
 
 /** @returns the id of a completely typed name; any other text is unchanged */
-function idIn(text: string, advertisers: readonly Advertiser[]): string {
+export function idIn(text: string, advertisers: readonly Advertiser[]): string {
   const typed = text.trim();
   const found = advertisers.find((one) => nameOf(one, advertisers).toLowerCase() === typed.toLowerCase());
   return found === undefined ? typed : String(found.id);

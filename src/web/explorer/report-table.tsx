@@ -17,13 +17,12 @@ import {
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { valueOver, wordsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
-import type { Meta, Row } from './parse.js';
+import type { Meta, Report, Row } from './parse.js';
 import type { Viewed } from './question.js';
 import type { Span } from './spans.js';
-import type { Shown } from './use-report.js';
 
 interface TableProps extends Omit<Viewed, 'question'> {
-  readonly report: Shown;
+  readonly report: Report;
   readonly columns: readonly ReportColumn[];
   /** By week or month: by the first day of each. */
   readonly spans: ReadonlyMap<string, Span>;
@@ -164,7 +163,7 @@ interface Total {
 }
 
 /** Totals of the whole report, and sums of the filtered rows. */
-function totalsOfTable({ rows, meta }: Shown, found: readonly Row[], currency: string | null): Total[] {
+function totalsOfTable({ rows, meta }: Report, found: readonly Row[], currency: string | null): Total[] {
   const totals = totalsOf(meta);
   const isAll = found.length === rows.length;
   const inAll = currencyOf(found, currency);

@@ -5,7 +5,7 @@ import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { type Described, endpointsOf, endpointTitle, firstQuestion } from './endpoints.js';
-import { addressOf, faultOf, readQuestion, readView, type SetView } from './question.js';
+import { addressOf, faultOf, keptOf, readQuestion, readView, type SetView } from './question.js';
 import { ReportAnswer } from './report-answer.js';
 import { ReportForm } from './report-form.js';
 import { type Advertisers, SEEN, useTeam } from './team.js';
@@ -57,8 +57,7 @@ export function ReportSection() {
         fault={newFault}
         setFault={setNewFault}
         ask={(asks) => {
-          const { metric, against, by, shape } = view;
-          go(hrefOf(['report'], addressOf(asks, { metric, against, by, shape })));
+          go(hrefOf(['report'], addressOf(asks, keptOf(view))));
         }}
       />
       {asked === null ? (

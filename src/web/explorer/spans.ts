@@ -69,11 +69,12 @@ function weekOf(monday: string): number {
 /** `23 Nov` */
 const brief = (day: string): string => `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`;
 
-/** `30 Oct to 28 Nov 2026` */
-export function periodWords({ from, to }: Period): string {
+/** `30 Oct to 28 Nov 2026`; with weekdays `Fri 30 Oct to Sat 28 Nov 2026` */
+export function periodWords({ from, to }: Period, weekdays = false): string {
   const [first, last] = [from.slice(0, 4), to.slice(0, 4)];
-  if (from === to) return `${brief(to)} ${last}`;
-  return `${brief(from)}${first === last ? '' : ` ${first}`} to ${brief(to)} ${last}`;
+  const of = (day: string) => `${weekdays ? `${WEEKDAYS[weekdayOf(day)]} ` : ''}${brief(day)}`;
+  if (from === to) return `${of(to)} ${last}`;
+  return `${of(from)}${first === last ? '' : ` ${first}`} to ${of(to)} ${last}`;
 }
 
 const TITLES: Readonly<

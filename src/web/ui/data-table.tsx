@@ -50,8 +50,8 @@ interface DataTableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** Initial order; default: the order of the rows. */
   readonly sorted?: { readonly index: number; readonly down: boolean };
-  /** The total, below all rows. */
-  readonly foot?: Row;
+  /** Totals, below all rows. */
+  readonly feet?: readonly Row[];
   /** Shown in place of a table without rows. */
   readonly empty?: string;
   /** As high as a chart. */
@@ -59,7 +59,7 @@ interface DataTableProps<Row> {
 }
 
 export function DataTable<Row>({ caption, short, rows, sorted, empty, ...rest }: DataTableProps<Row>) {
-  const { columns, keyOf, foot } = rest;
+  const { columns, keyOf, feet = [] } = rest;
   const [order, setOrder] = useState(sorted ?? null);
   if (rows.length === 0 && empty !== undefined) return <Empty>{empty}</Empty>;
   const by = order === null ? undefined : columns[order.index]?.by;
@@ -87,9 +87,11 @@ export function DataTable<Row>({ caption, short, rows, sorted, empty, ...rest }:
             <BodyRow key={keyOf(row)} columns={columns} row={row} />
           ))}
         </tbody>
-        {foot === undefined ? null : (
+        {feet.length === 0 ? null : (
           <tfoot>
-            <BodyRow columns={columns} row={foot} />
+            {feet.map((row) => (
+              <BodyRow key={keyOf(row)} columns={columns} row={row} />
+            ))}
           </tfoot>
         )}
       </table>

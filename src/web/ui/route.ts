@@ -27,9 +27,14 @@ function decoded(text: string): string {
   }
 }
 
-/** @param query empty members are omitted */
-export function hrefOf(path: readonly string[], query: Readonly<Record<string, string>> = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== '');
+/** @param query empty members are omitted, a list is repeated */
+export function hrefOf(
+  path: readonly string[],
+  query: Readonly<Record<string, string | readonly string[]>> = {},
+): string {
+  const given = Object.entries(query)
+    .flatMap(([name, value]) => [value].flat().map((one) => [name, one]))
+    .filter(([, value]) => value !== '');
   const text = new URLSearchParams(given).toString();
   return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }

@@ -1,0 +1,48 @@
+/** Chooses the other period of a comparison. */
+import { SelectLine } from '../ui/fields.js';
+import { AGAINST } from './against.js';
+import type { Viewed } from './question.js';
+
+export function AgainstLine({ view, setView }: Pick<Viewed, 'view' | 'setView'>) {
+  const { against, weekdays } = view;
+  return (
+    <div class="row">
+      <SelectLine
+        label="Compare with"
+        options={AGAINST}
+        value={against}
+        choose={(chosen) => setView({ against: chosen })}
+      />
+      {against === 'custom' ? (
+        <>
+          <DayLine label="First day" value={view.otherFrom} set={(otherFrom) => setView({ otherFrom })} />
+          <DayLine label="Last day" value={view.otherTo} set={(otherTo) => setView({ otherTo })} />
+          <span class="small quiet">Without a last day it is as long as this period.</span>
+        </>
+      ) : null}
+      {against === '' ? null : (
+        <label class="row small">
+          <input
+            type="checkbox"
+            checked={weekdays !== ''}
+            onChange={({ currentTarget }) => setView({ weekdays: currentTarget.checked ? '1' : '' })}
+          />
+          Align by weekday
+        </label>
+      )}
+    </div>
+  );
+}
+
+interface DayProps {
+  readonly label: string;
+  readonly value: string;
+  readonly set: (day: string) => void;
+}
+
+const DayLine = ({ label, value, set }: DayProps) => (
+  <label class="row">
+    <span class="small quiet">{label}</span>
+    <input type="date" value={value} onChange={({ currentTarget }) => set(currentTarget.value)} />
+  </label>
+);

@@ -1,0 +1,64 @@
+/** Further advertisers of a report, as chips. */
+import { useState } from 'preact/hooks';
+import { Offers } from '../ui/fields.js';
+import { Button, Name } from '../ui/parts.js';
+import { MOST_ADVERTISERS } from './question.js';
+import { idIn } from './report-form.js';
+import type { Advertiser } from './team.js';
+
+interface MoreProps {
+  /** Ids. */
+  readonly chosen: readonly string[];
+  readonly choose: (chosen: readonly string[]) => void;
+  /** Id of the first advertiser, which has a field of its own. */
+  readonly lead: string;
+  readonly advertisers: readonly Advertiser[];
+}
+
+export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps) {
+  const [typed, setTyped] = useState('');
+  const add = () => {
+    // Several at once: ids or names, with commas between them.
+    const ids = typed.split(',').map((text) => idIn(text, advertisers));
+    choose([...new Set([...chosen, ...ids])].filter((id) => id !== '' && id !== lead));
+    setTyped('');
+  };
+  const left = advertisers.filter(({ id }) => String(id) !== lead && !chosen.includes(String(id)));
+  const isFull = chosen.length + 1 >= MOST_ADVERTISERS;
+  return (
+    <fieldset class="checks">
+      <legend>Together with</legend>
+      {chosen.map((id) => {
+        const name = advertisers.find((one) => String(one.id) === id)?.name ?? `Advertiser ${id}`;
+        return (
+          <span key={id} class="tag chip">
+            <Name>{name}</Name> {id}
+            <Button
+              label="×"
+              class="plain"
+              aria-label={`Remove ${name}`}
+              act={() => choose(chosen.filter((one) => one !== id))}
+            />
+          </span>
+        );
+      })}
+      <input
+        aria-label="Another advertiser"
+        placeholder="Add by id or name"
+        list="more-advertisers"
+        autocomplete="off"
+        value={typed}
+        disabled={isFull}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || typed === '') return;
+          event.preventDefault();
+          add();
+        }}
+      />
+      <Offers list="more-advertisers" offers={left} />
+      <Button label="Add" disabled={isFull || typed.trim() === ''} act={add} />
+      {isFull ? <span class="small quiet">At most {MOST_ADVERTISERS} at once.</span> : null}
+    </fieldset>
+  );
+}

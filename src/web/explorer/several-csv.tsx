@@ -1,0 +1,55 @@
+/** The CSV of several advertisers as one file, made on this page from the gateway's. */
+import { useState } from 'preact/hooks';
+import { useNotices } from '../ui/notices.js';
+import { Button } from '../ui/parts.js';
+import { type CsvPart, joinCsv } from './join-csv.js';
+import { eachOf, pathOf, type Question } from './question.js';
+import type { Part } from './several.js';
+import { useTeam } from './team.js';
+
+interface CsvProps {
+  readonly question: Question;
+  /** The advertisers that are shown. */
+  readonly parts: readonly Part[];
+}
+
+export function SeveralCsv({ question, parts }: CsvProps) {
+  const { api } = useTeam();
+  const { act } = useNotices();
+  const [done, setDone] = useState<number | null>(null);
+  const make = async () => {
+    const files: CsvPart[] = [];
+    for (const { id, name } of parts) {
+      setDone(files.length);
+      const one = eachOf(question).find(({ advertiserId }) => advertiserId === id) ?? question;
+      const { text } = await api.raw(pathOf(one, { _format: 'csv' }));
+      files.push({ id, name, text });
+    }
+    save(
+      joinCsv(files),
+      `${question.endpoint.replaceAll('/', '-')}-${parts.map(({ id }) => id).join('-')}.csv`,
+    );
+  };
+  const start = () =>
+    act(make, `CSV of ${parts.length} advertisers made, with an advertiserId column.`).then(() =>
+      setDone(null),
+    );
+  return (
+    <Button
+      label={done === null ? 'CSV' : `CSV: ${done} of ${parts.length} …`}
+      disabled={done !== null}
+      title="One file, with the id and name of each advertiser"
+      act={start}
+    />
+  );
+}
+
+/** With a byte order mark, by which Excel recognizes UTF-8. */
+function save(text: string, name: string): void {
+  const url = URL.createObjectURL(new Blob([`\ufeff${text}`], { type: 'text/csv;charset=utf-8' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 0);
+}

@@ -1,0 +1,65 @@
+/** Reports of several advertisers as one. Nothing is added that does not add up. Pure. */
+import { type ReportColumn, sumOf, totalsOf } from './columns.js';
+import type { Meta, Report, Row } from './parse.js';
+
+/** The report of one advertiser. */
+export interface Part<R extends Report = Report> {
+  readonly id: string;
+  /** Null: not known. */
+  readonly name: string | null;
+  readonly report: R;
+}
+
+/** @param parts at least one. @returns their rows, the advertiser first; the totals stay with the parts, as people do not add up */
+export function combine(parts: readonly Part[]): Report {
+  const metas = parts.map(({ report }) => report.meta);
+  const { totals: _, revision: _of, ...first } = metas[0] as Meta;
+  const provisional = metas.flatMap(({ firstProvisionalDate: day }) => day ?? []).sort();
+  const split = [...new Set(['advertiser', ...metas.flatMap((meta) => meta.split)])];
+  return {
+    rows: parts.flatMap(rowsOf),
+    meta: {
+      ...first,
+      split,
+      period: periodOf(metas),
+      rowCount: metas.reduce((sum, { rowCount }) => sum + rowCount, 0),
+      stale: metas.some(({ stale }) => stale),
+      warnings: parts.flatMap(warningsOf),
+      ...(provisional[0] === undefined ? {} : { firstProvisionalDate: provisional[0] }),
+    },
+  };
+}
+
+const rowsOf = ({ id, name, report }: Part): Row[] =>
+  report.rows.map((row) => ({ advertiserName: name, advertiserId: Number(id), ...row }));
+
+const warningsOf = (part: Part) =>
+  (part.report.meta.warnings ?? []).map((one) => ({ ...one, message: `${titleOf(part)}: ${one.message}` }));
+
+const titleOf = ({ id, name }: Part): string => (name === null ? `Advertiser ${id}` : `${name} (${id})`);
+
+/** Equal for all, but for a question that was asked over midnight. */
+function periodOf(metas: readonly Meta[]): Meta['period'] {
+  const periods = metas.flatMap(({ period }) => period ?? []);
+  const [from] = periods.flatMap((one) => one.from ?? []).sort();
+  const to = periods
+    .flatMap((one) => one.to ?? [])
+    .sort()
+    .at(-1);
+  return periods.length === 0 ? null : { from: from ?? null, to: to ?? null };
+}
+
+/** The currencies of the rows, sorted; none if rows do not say. */
+export const currenciesIn = (rows: readonly Row[]): string[] =>
+  [
+    ...new Set(
+      rows.flatMap(({ currency }) => (typeof currency === 'string' && currency !== '' ? currency : [])),
+    ),
+  ].sort();
+
+/** The platform's own total for one advertiser, else the sum of its rows; null if there is none. */
+export function partTotal({ report }: Part, { name, noSum }: ReportColumn): number | null {
+  const told = totalsOf(report.meta)?.[name];
+  if (typeof told === 'number') return told;
+  return noSum === null && report.rows.length > 0 ? sumOf(report.rows, name) : null;
+}

@@ -1,0 +1,77 @@
+/** Loads the reports of several advertisers one after another, so that the platform is asked as little as possible. */
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { answeredBy } from './answered.js';
+import { breathe, parseReport } from './parse.js';
+import { BESIDE, eachOf, pathOf, type Question } from './question.js';
+import { useTeam } from './team.js';
+import type { Shown } from './use-report.js';
+
+export type Load = Readonly<{ id: string }> &
+  (
+    | { readonly is: 'waiting' | 'loading' | 'stopped' }
+    | { readonly is: 'failed'; readonly error: unknown }
+    | { readonly is: 'loaded'; readonly report: Shown }
+  );
+
+export interface Several {
+  /** In the order of the question. */
+  readonly loads: readonly Load[];
+  /** Keeps what is loaded. */
+  readonly stop: () => void;
+  /** Loads what failed or was stopped. */
+  readonly resume: () => void;
+}
+
+/** @param question null: nothing is loaded yet */
+export function useSeveral(question: Question | null): Several {
+  const { api } = useTeam();
+  const parts = useMemo(
+    () =>
+      (question === null ? [] : eachOf(question)).map((one) => ({
+        id: one.advertiserId,
+        path: pathOf(one, { _format: 'json', ...BESIDE }),
+      })),
+    [JSON.stringify(question)],
+  );
+  const start = (): Load[] => parts.map(({ id }) => ({ id, is: 'waiting' }));
+  const [{ of, loads }, setState] = useState({ of: parts, loads: start() });
+  const current = of === parts ? loads : start();
+  const [turn, setTurn] = useState({ of: parts, isOn: true });
+  // Another question starts at once.
+  const isOn = turn.isOn || turn.of !== parts;
+  useEffect(() => {
+    const ending = new AbortController();
+    const { signal } = ending;
+    const set = (load: Load) =>
+      setState((was) => {
+        const now = was.of === parts ? was.loads : start();
+        return { of: parts, loads: now.map((one) => (one.id === load.id ? load : one)) };
+      });
+    const loaded = new Set(current.flatMap(({ id, is }) => (is === 'loaded' ? id : [])));
+    const left = parts.filter(({ id }) => !loaded.has(id));
+    for (const { id } of left) set({ id, is: isOn ? 'waiting' : 'stopped' });
+    const run = async () => {
+      for (const { id, path } of left) {
+        if (signal.aborted) return;
+        set({ id, is: 'loading' });
+        try {
+          const { headers, text } = await api.raw(path, signal);
+          const report = { ...(await parseReport(text, breathe)), answered: answeredBy(headers) };
+          if (!signal.aborted) set({ id, is: 'loaded', report });
+        } catch (error) {
+          if (!signal.aborted) set({ id, is: 'failed', error });
+        }
+      }
+    };
+    if (isOn) void run();
+    return () => ending.abort();
+  }, [parts, turn]);
+  return {
+    loads: current,
+    stop: useCallback(() => setTurn({ of: parts, isOn: false }), [parts]),
+    resume: useCallback(() => setTurn({ of: parts, isOn: true }), [parts]),
+  };
+}
+
+/** Whether it is asked, or will be. */
+export const isOpen = ({ is }: Load): boolean => is === 'waiting' || is === 'loading';
