@@ -54,7 +54,13 @@ describe('a pin', () => {
     expect((await get(scene, id, '?_format=csv')).text).toBe(csv.text);
     expect((await get(scene, id, '', scene.key, { accept: 'application/x-ndjson' })).text).toBe(ndjson.text);
     expect(later.json()).toMatchObject({
-      meta: { pin: id, note: 'invoice 7', revision, period: { from: '2026-11-17' } },
+      meta: {
+        pin: id,
+        note: 'invoice 7',
+        createdBy: expect.stringMatching(/./),
+        revision,
+        period: { from: '2026-11-17' },
+      },
     });
     const etag = String(first.headers.etag);
     expect(later.headers.etag).toBe(etag);

@@ -75,6 +75,7 @@ async function pinReport(
       query: datedQuery(asked.question.report, wanted.query),
       id,
       note: wanted.note,
+      by: caller.key.label === '' ? caller.key.id : caller.key.label,
       createdAt: g.now(),
       format: 1,
     },

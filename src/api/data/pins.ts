@@ -152,6 +152,7 @@ export function describePin(pin: Pin) {
     query,
     note,
     createdAt: new Date(createdAt).toISOString(),
+    createdBy: pin.by ?? null,
     advertiserId: showId(account),
     period: from === null && to === null ? null : { from, to },
     split,

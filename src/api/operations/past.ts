@@ -155,6 +155,7 @@ const KNOWN = {
   query: text('The query, with relative periods as dates.'),
   note: textOrNull('The note sent with the pin.'),
   createdAt: time,
+  createdBy: textOrNull('Label of the key that pinned it, else its id; null: not recorded.'),
   advertiserId: SHOWN_ACCOUNT,
   period: nullable(Type.Object({ from: textOrNull('First day.'), to: textOrNull('Last day.') })),
   split: Type.Array(Type.String()),

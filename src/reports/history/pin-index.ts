@@ -12,6 +12,8 @@ export const PinForm = Type.Object({
   /** Epoch milliseconds. */
   createdAt: Type.Number(),
   note: textOrNull,
+  /** Label of the key that pinned it, or its id; absent: not recorded. */
+  by: Type.Optional(Type.String()),
   endpoint: Type.String(),
   /** With resolved dates, without output options. */
   query: Type.String(),

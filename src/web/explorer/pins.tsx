@@ -1,38 +1,89 @@
 /** The list of pins. */
-import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { bytes, count, counted, moment } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Card, Name, Tag, Wait } from '../ui/parts.js';
+import { hrefOf } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { useTeam } from './team.js';
+import { inWords } from './against.js';
+import { endpointTitle } from './endpoints.js';
+import { type Pin, type Pins as PinList, questionOf, splitWords } from './pinned.js';
+import { addressOf } from './question.js';
+import { type AdvertiserNames, useNames, useTeam } from './team.js';
 
-type Pins = AnswerTo<'GET /gateway/v1/pins'>;
-type Pin = Pins['data'][number];
-
-const COLUMNS: readonly Column<Pin>[] = [
-  { title: 'Pinned', cell: (pin) => moment(pin.createdAt), by: (pin) => pin.createdAt },
+const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
   {
     title: 'Report',
-    cell: ({ endpoint, query, note }) => (
+    cell: (pin) => <Report pin={pin} names={names} />,
+    by: (pin) => `${endpointTitle(pin.endpoint)} ${nameOf(pin, names)}`,
+  },
+  { title: 'Period', cell: ({ period }) => periodOf(period), by: ({ period }) => period?.from ?? null },
+  { title: 'Note', cell: ({ note }) => (note === null ? '–' : <Name>{note}</Name>), by: ({ note }) => note },
+  {
+    title: 'Pinned',
+    cell: ({ createdAt, createdBy }) => (
       <span>
-        <Name>{`${endpoint}?${query}`}</Name>
-        {note === null ? null : <Name>{` ${note}`}</Name>}
+        <span class="nowrap">{moment(createdAt)}</span>
+        {createdBy === null ? null : (
+          <span class="small quiet">
+            {' '}
+            by <bdi>{createdBy}</bdi>
+          </span>
+        )}
       </span>
     ),
-    by: ({ query }) => query,
+    by: (pin) => pin.createdAt,
   },
   { title: 'Rows', numeric: true, cell: (pin) => count(pin.rowCount), by: (pin) => pin.rowCount },
   {
     title: 'State',
-    cell: ({ final }) => <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional'}</Tag>,
+    cell: ({ final }) => (
+      <span
+        title={
+          final
+            ? 'When it was pinned, the platform was not expected to change these days any more.'
+            : 'When it was pinned, the platform was still completing some of these days.'
+        }
+      >
+        <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional'}</Tag>
+      </span>
+    ),
   },
 ];
 
+/** The report leads to its numbers of today. */
+function Report({ pin, names }: { readonly pin: Pin; readonly names: AdvertiserNames }) {
+  const question = questionOf(pin);
+  const title = <strong>{endpointTitle(pin.endpoint)}</strong>;
+  return (
+    <span title={`${pin.endpoint}?${pin.query}`}>
+      {question === null ? title : <a href={hrefOf(['report'], addressOf(question))}>{title}</a>}{' '}
+      <Name>{nameOf(pin, names)}</Name>{' '}
+      <span class="small quiet">
+        {pin.advertiserId === null ? '' : `${pin.advertiserId}, `}
+        {splitWords(pin.split)}
+        {question === null ? ', with parameters that this page has no fields for' : ''}
+      </span>
+    </span>
+  );
+}
+
+function nameOf({ advertiserId }: Pin, names: AdvertiserNames): string {
+  if (advertiserId === null) return 'No advertiser';
+  return names.get(String(advertiserId)) ?? 'Advertiser';
+}
+
+function periodOf(period: Pin['period']): string {
+  const { from = null, to = null } = period ?? {};
+  if (from === null && to === null) return 'chosen by the platform';
+  return inWords({ from: from ?? 'the first day', to: to ?? 'the latest day' });
+}
+
 export function Pins() {
-  const pins = useGet<Pins>('/gateway/v1/pins?limit=1000');
+  const pins = useGet<PinList>('/gateway/v1/pins?limit=1000');
+  const names = useNames();
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
     <View title="Pins" lead="Answers kept byte for byte, even if the platform changes its numbers.">
@@ -46,7 +97,7 @@ export function Pins() {
               caption="Pins of the team"
               rows={data}
               keyOf={({ id }) => id}
-              columns={[...COLUMNS, tools]}
+              columns={[...columnsWith(names), tools]}
               empty="There are no pins yet. Pin a report by its Pin button."
             />
           </Card>
@@ -56,13 +107,26 @@ export function Pins() {
   );
 }
 
-function PinTools({ pin: { id }, reload }: { readonly pin: Pin; readonly reload: () => void }) {
+function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => void }) {
+  const { id } = pin;
   const { api, session } = useTeam();
   const { act } = useNotices();
+  const question = questionOf(pin);
+  const since =
+    question === null || pin.revision === null
+      ? null
+      : hrefOf(['report'], addressOf({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` }));
   const path = `/gateway/v1/pins/${encodeURIComponent(id)}`;
   return (
     <span class="row">
-      <a href={`${path}?_format=json`}>Open</a>
+      {since === null ? null : (
+        <a href={since} title="What the platform changed of these rows since they were pinned">
+          Changed since
+        </a>
+      )}
+      <a href={`${path}?_format=json`} title="The pinned rows, byte for byte">
+        Open
+      </a>
       <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
         CSV
       </a>

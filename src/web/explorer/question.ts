@@ -137,7 +137,7 @@ export const eachOf = (question: Question): Question[] =>
   advertisersOf(question).map((advertiserId) => ({ ...question, advertiserId, others: [] }));
 
 /** The parameters that determine the answer for the first advertiser. */
-function parametersOf(question: Question): [name: string, value: string][] {
+export function parametersOf(question: Question): [name: string, value: string][] {
   const { advertiserId, period, dateFrom, dateTo, splits, spentBased, asOf } = question;
   const isNamed = period !== '';
   const all: [string, string][] = [

@@ -5,7 +5,6 @@ import { type Column, DataTable } from '../ui/data-table.js';
 import { counted } from '../ui/format.js';
 import { Card, Empty, Name } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
-import { useGet } from '../ui/session.js';
 import { inWords } from './against.js';
 import { AgainstLine } from './against-line.js';
 import { columnsOf, MIXED, type ReportColumn, shown, sumOf } from './columns.js';
@@ -18,7 +17,7 @@ import { ChartAndRows } from './report-answer.js';
 import { combine, currenciesIn, type Part, partTotal } from './several.js';
 import { SeveralCsv } from './several-csv.js';
 import { Progress } from './several-progress.js';
-import { type Advertisers, SEEN } from './team.js';
+import { type AdvertiserNames, useNames } from './team.js';
 import { isOpen, type Load, type Several, useSeveral } from './use-several.js';
 
 export function SeveralAnswer(props: Viewed) {
@@ -81,18 +80,6 @@ export function SeveralAnswer(props: Viewed) {
 function titleOf({ meta: { period } }: Report): string {
   const { from = null, to = null } = period ?? {};
   return from === null || to === null ? 'Period chosen by the platform' : inWords({ from, to });
-}
-
-/** By id: of advertisers that the gateway has seen. */
-export type AdvertiserNames = ReadonlyMap<string, string>;
-
-export function useNames(): AdvertiserNames {
-  const seen = useGet<Advertisers>(SEEN).value;
-  return useMemo(
-    () =>
-      new Map(seen?.advertisers.flatMap(({ id, name }) => (name === null ? [] : [[String(id), name]])) ?? []),
-    [seen],
-  );
 }
 
 /** The name in the rows, else the one that the gateway has seen. */

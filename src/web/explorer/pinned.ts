@@ -1,0 +1,24 @@
+/** A pin as a report of the page, and in words. Pure. */
+import type { AnswerTo } from '../../api/operations/table.js';
+import { titleOf } from './columns.js';
+import { parametersOf, type Question, readQuestion } from './question.js';
+
+export type Pins = AnswerTo<'GET /gateway/v1/pins'>;
+export type Pin = Pins['data'][number];
+
+/** @returns null if the form of the page cannot ask for it: it has other parameters, or no advertiser */
+export function questionOf({ endpoint, query }: Pick<Pin, 'endpoint' | 'query'>): Question | null {
+  const asked = new URLSearchParams(query);
+  const question = readQuestion(new URLSearchParams([['endpoint', endpoint], ...asked]));
+  if (question === null || question.others.length > 0) return null;
+  const known = { ...question, asOf: asked.get('_asOf') ?? '' };
+  const isWhole = (all: Iterable<readonly string[]>) => JSON.stringify([...all].map(String).sort());
+  return isWhole(parametersOf(known)) === isWhole(asked) ? known : null;
+}
+
+/** `by date and campaign` */
+export function splitWords(split: readonly string[]): string {
+  const names = split.map((one) => titleOf(one).toLowerCase());
+  if (names.length === 0) return 'not split';
+  return `by ${[names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' and ')}`;
+}
