@@ -10,7 +10,7 @@ a:focus-visible,summary:focus-visible,[tabindex]:focus-visible{outline:2px solid
 .skip{position:absolute;left:-99rem}
 .skip:focus{left:1rem;top:1rem;z-index:2;background:var(--paper);padding:.5rem 1rem}
 header{position:sticky;top:0;z-index:1;display:flex;gap:1.5rem;align-items:baseline;padding:.8rem 1.5rem;background:var(--paper);border-bottom:1px solid var(--line)}
-header a{text-decoration:none;color:var(--soft);font-size:.92rem}
+header a{white-space:nowrap;text-decoration:none;color:var(--soft);font-size:.92rem}
 header a:hover{color:var(--link)}
 header .name{margin-right:auto;font-weight:650;font-size:1.05rem;color:var(--ink)}
 .sheet{display:grid;grid-template-columns:14rem minmax(0,46rem) 13rem;gap:3rem;max-width:82rem;margin:0 auto;padding:0 1.5rem}
@@ -49,6 +49,6 @@ th{font-weight:600;color:var(--soft);font-size:.85rem}
 blockquote{margin:1rem 0;padding:.1rem 1.1rem;border-left:3px solid var(--line);color:var(--soft)}
 .lead{font-size:1.1rem;color:var(--soft)}
 @media(max-width:76rem){.sheet{grid-template-columns:13rem minmax(0,1fr);gap:2.5rem}aside{display:none}main>details.contents{display:block;margin:0 0 1.5rem;padding:.6rem 1rem;background:var(--wash);border-radius:.5rem}}
-@media(max-width:48rem){.sheet{display:flex;flex-direction:column;gap:0;padding:0 1.1rem}header .pages{display:inline}header{padding:.7rem 1.1rem;gap:1rem}.shelves{order:2;position:static;max-height:none;padding:1.5rem 0 3rem;border-top:1px solid var(--line)}.shelves li a{padding:.45rem .6rem}main{padding:1.3rem 0 3rem}h1{font-size:1.65rem}}
+@media(max-width:48rem){.sheet{display:flex;flex-direction:column;gap:0;padding:0 1.1rem}header .pages{display:inline}header .wide{display:none}header{padding:.7rem 1.1rem;gap:1rem}.shelves{order:2;position:static;max-height:none;padding:1.5rem 0 3rem;border-top:1px solid var(--line)}.shelves li a{padding:.45rem .6rem}main{padding:1.3rem 0 3rem}h1{font-size:1.65rem}}
 @media print{header,.shelves,aside,main>details.contents{display:none}.sheet{display:block;max-width:none}pre{white-space:pre-wrap}}
 `;

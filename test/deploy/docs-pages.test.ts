@@ -49,6 +49,21 @@ it('shows the description under its own name, and lets the page load nothing fro
   expect((await get('/docs/api/static/swagger-initializer.js')).body).toContain('"layout":"BaseLayout"');
 });
 
+it('the API reference follows the reader’s colours, fits a phone, and leads back to people’s pages and the documentation', async () => {
+  const { body } = await get('/docs/api');
+  for (const name of ['reference.css', 'reference.js'])
+    expect(body).toContain(`/docs/api/static/theme/${name}"`);
+  const script = (await get('/docs/api/static/theme/reference.js')).body;
+  expect(script).toContain("matchMedia('(prefers-color-scheme: dark)')");
+  expect(script).toContain("classList.toggle('dark-mode'");
+  expect(script).toContain('width=device-width');
+  const leads = (text: string) => [...text.matchAll(/href=\\?"([^"\\]+)/g)].map(([, to]) => to);
+  expect(leads(script)).toEqual(['/docs', '/explorer', '/docs']);
+  const gateway = await withGateway();
+  const ofAdmin = (await gateway.admin.inject('/docs/api/static/theme/reference.js')).body;
+  expect(leads(ofAdmin)).toEqual(['/docs', '/', '/docs']);
+});
+
 it('lists every error, and has a page for each, in HTML that holds no stray backquote', async () => {
   const list = (await get('/docs/errors')).body;
   for (const [code, { title }] of Object.entries(CATALOGUE)) {

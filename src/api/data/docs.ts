@@ -10,6 +10,7 @@ import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { CARRIER, complete } from '../openapi/complete.js';
 import { json, type Operation } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
+import { referenceTheme } from './reference-theme.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -112,7 +113,7 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
   await app.register(swaggerUi, {
     routePrefix: '/docs/api',
     staticCSP: UI_POLICY,
-    theme: { title },
+    theme: referenceTheme(title, plane.admin),
     // BaseLayout lacks the bar that could load another document.
     uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
   });

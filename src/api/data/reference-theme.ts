@@ -1,0 +1,33 @@
+/** What the API reference has beside Swagger UI's own page: the reader's colours, the width of a phone, and ways back. */
+
+/** Dark before the script runs, so that nothing flashes. Swagger UI draws the rest of it for `dark-mode`. */
+const STYLE = `
+.ways{position:sticky;top:0;z-index:9;display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;align-items:baseline;padding:.8rem 1.5rem;background:#fff;border-bottom:1px solid #dde3e9;font:.92rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+.ways a{color:#566373;text-decoration:none}
+.ways a:hover,.ways a:focus-visible{color:#0a57a8;text-decoration:underline}
+.ways a:first-child{margin-right:auto;font-size:1.05rem;font-weight:650;color:#1b2430}
+.swagger-ui .info a{overflow-wrap:anywhere}
+@media(max-width:48rem){.ways{padding:.7rem 1.1rem;gap:.3rem 1rem}.swagger-ui .wrapper{padding:0 .8rem}.swagger-ui .info{margin:1.5rem 0}.swagger-ui .opblock .opblock-summary-description{display:none}}
+@media(prefers-color-scheme:dark){html,body{background:#1c2022}.ways{background:#11161c;border-color:#2b3540}.ways a{color:#94a3b3}.ways a:first-child{color:#dde4ec}.ways a:hover,.ways a:focus-visible{color:#82b9f7}}
+`;
+
+/** Runs after Swagger UI's own scripts, whose page has neither a viewport nor a place for links. */
+const script = (links: string) => `
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+document.head.insertAdjacentHTML('beforeend', '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">');
+document.body.insertAdjacentHTML('afterbegin', ${JSON.stringify(links)});
+`;
+
+/** @param admin whether the reference is that of the admin plane, whose `/` is the console */
+export function referenceTheme(title: string, admin: boolean) {
+  const people = admin ? '<a href="/">Console</a>' : '<a href="/explorer">Explorer</a>';
+  const links = `<nav class="ways" aria-label="Pages"><a href="/docs">dsp-gateway</a>${people}<a href="/docs">Documentation</a></nav>`;
+  return {
+    title,
+    css: [{ filename: 'reference.css', content: STYLE }],
+    js: [{ filename: 'reference.js', content: script(links) }],
+  };
+}
