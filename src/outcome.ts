@@ -78,6 +78,9 @@ export function hitRatio(countOf: (outcome: (typeof LOOKED_UP)[number]) => numbe
 
 const OF_REPORTS: ReadonlySet<Outcome | null> = new Set<Outcome>([...LOOKED_UP, 'forced']);
 
+/** Whether it is that of a report that was looked up in the cache. */
+export const isOfReport = (outcome: Outcome | null): boolean => OF_REPORTS.has(outcome);
+
 /**
  * Of a request that ended in a problem. With `only-if-cached` a miss is what the caller wanted to know.
  * @param isLookedUp whether the report was looked up in the cache
@@ -112,7 +115,7 @@ export type Counted = ReturnType<typeof classify>;
 export function classify(ended: Ended, status: number) {
   const { team, subject, outcome, tier, code, via, rows, bytesOut, plainCalls, platformCalls } = ended;
   const isError = status >= 400 || outcome === 'error' || outcome === 'failed';
-  const isReport = OF_REPORTS.has(outcome);
+  const isReport = isOfReport(outcome);
   return {
     team,
     outcome,

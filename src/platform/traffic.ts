@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
+import { createRecent, createRecentMinutes } from '../lib/recent.js';
 import { startTimer, stopTimer } from '../lib/time.js';
 import type { Bus } from '../store/port.js';
 import { type CallReport, isFailedCall } from '../telemetry/trace.js';
@@ -128,45 +129,14 @@ export function createTraffic({
 }
 
 const [HOUR_MS, HOURS] = [3_600_000, 24];
-const [STEP_MS, STEPS] = [10_000, 30];
-
-interface CallCounts {
-  readonly calls: number;
-  readonly failed: number;
-}
-
-/** Counts by step; the current step is one of them. By wall time, which may be set back. */
-function createWindow(now: () => number, stepMs: number, steps: number) {
-  const byStep = new Map<number, CallCounts>();
-  const stepNow = () => Math.floor(now() / stepMs);
-  return {
-    add(isFailed: boolean): void {
-      const step = stepNow();
-      const { calls, failed } = byStep.get(step) ?? { calls: 0, failed: 0 };
-      byStep.set(step, { calls: calls + 1, failed: failed + Number(isFailed) });
-      // After the clock was set back there are steps in the future.
-      for (const known of byStep.keys()) if (Math.abs(known - step) >= steps) byStep.delete(known);
-    },
-    sum(): CallCounts {
-      const step = stepNow();
-      let [calls, failed] = [0, 0];
-      for (const [known, counts] of byStep) {
-        if (known > step || known <= step - steps) continue;
-        calls += counts.calls;
-        failed += counts.failed;
-      }
-      return { calls, failed };
-    },
-  };
-}
 
 /**
  * Counts the platform calls of this process: of the last day, and of the last five minutes with the failed ones.
  * @param now wall time
  */
 function createRecentCalls(now: () => number) {
-  const ofDay = createWindow(now, HOUR_MS, HOURS);
-  const ofMinutes = createWindow(now, STEP_MS, STEPS);
+  const ofDay = createRecent(now, HOUR_MS, HOURS);
+  const ofMinutes = createRecentMinutes(now);
   return {
     /** An ended call. One whose caller disconnected has shown nothing about the platform. */
     add(outcome: CallReport['outcome']): void {
@@ -174,8 +144,11 @@ function createRecentCalls(now: () => number) {
       if (outcome !== 'aborted') ofMinutes.add(isFailedCall(outcome));
     },
     /** Calls within the last day. */
-    count: (): number => ofDay.sum().calls,
+    count: (): number => ofDay.sum().all,
     /** Within the last five minutes. */
-    lastMinutes: (): CallCounts => ofMinutes.sum(),
+    lastMinutes(): { calls: number; failed: number } {
+      const { all: calls, failed } = ofMinutes.sum();
+      return { calls, failed };
+    },
   };
 }

@@ -131,7 +131,7 @@ async function createParts(options: ServicesOptions) {
   const erasures = createErasures(registry, purges);
   const l1 = createL1(config.cache.l1MaxBytes);
   const held = heldToken(credential.keeper, clock.now);
-  const health = createHealth(randomId(), () => measured, held);
+  const health = createHealth(randomId(), () => measured, held, clock.now);
   const self = { id: health.id, info: () => JSON.stringify({ ...health.own(), layout: LAYOUT }) };
   const limits = createLimits({
     ...{ store, clock, logger, teamOf: directory.team, self },
@@ -150,6 +150,7 @@ async function createParts(options: ServicesOptions) {
   });
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
+    recentReports: tally.recentReports,
     isPaged: () => reporting.isPaged(),
     waitingReaders: () => reporting.feed.tail.size,
   };

@@ -1,9 +1,9 @@
 /** The condition of each part of the gateway: of this process, and the worst over all processes. */
 import { hostname } from 'node:os';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { VERSION } from '../lib/package-root.js';
-import { type RecordOf, recordForm } from '../lib/record.js';
-import { CONDITIONS, type HealthPart } from './conditions.js';
+import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
+import { CONDITIONS, Finding, type HealthPart, LEVELS } from './conditions.js';
 import type { Measured } from './measured.js';
 
 /** `ok`, or what is wrong; never a secret or an address. */
@@ -17,7 +17,17 @@ interface Load {
   /** Platform calls within the last five minutes, and those of them that failed. */
   readonly recentCalls: number;
   readonly recentFailedCalls: number;
+  /** Reports within the last five minutes, and those of them that could not be answered. */
+  readonly recentReports: number;
+  readonly recentFailedReports: number;
 }
+
+/** Since when a part has been so bad, over all processes. */
+export const Since = Type.Object(
+  { level: Finding.properties.level, at: Type.String({ format: 'date-time' }) },
+  { title: 'Since' },
+);
+export type Since = Frozen<Static<typeof Since>>;
 
 /** The platform token of a process, by id. */
 export interface HeldToken {
@@ -29,6 +39,8 @@ export interface HeldToken {
 
 /** What a process reports. */
 export interface ProcessHealth extends Conditions, Load, HeldToken {
+  /** As this process knows it; null: the part is well. */
+  readonly since: Readonly<Record<HealthPart, Since | null>>;
   /** Unique among all processes. */
   readonly id: string;
   readonly host: string;
@@ -42,15 +54,18 @@ export type Health = ReturnType<typeof createHealth>;
 /**
  * @param measured called later: its parts may be created after this
  * @param held the platform token of this process
+ * @param now wall time
  */
-export function createHealth(id: string, measured: () => Measured, held: () => HeldToken) {
+export function createHealth(id: string, measured: () => Measured, held: () => HeldToken, now: () => number) {
   const sources: (() => readonly ProcessHealth[])[] = [];
   const host = hostname();
+  let since: ProcessHealth['since'] = eachPart(() => null);
 
-  function own(): ProcessHealth {
+  function read(): ProcessHealth {
     const gateway = measured();
     const { l1, budget } = gateway;
     const { calls, failed } = gateway.recentCalls.lastMinutes();
+    const reports = gateway.recentReports();
     return {
       id,
       host,
@@ -63,16 +78,45 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
       callsQueued: budget.queued,
       recentCalls: calls,
       recentFailedCalls: failed,
+      recentReports: reports.all,
+      recentFailedReports: reports.failed,
+      since,
       ...held(),
     };
   }
 
-  function processes(): readonly ProcessHealth[] {
+  function others(): readonly ProcessHealth[] {
     const byId = new Map<string, ProcessHealth>();
     for (const source of sources) for (const one of source()) byId.set(one.id, one);
     byId.delete(id);
-    return [own(), ...byId.values()];
+    return [...byId.values()];
   }
+
+  /**
+   * Of each part: the earliest time that a process knows, and that this one takes over, so that a restart of one of them does
+   * not lose it. A part that got worse begins anew; one that got better was at least so bad before.
+   */
+  function own(): ProcessHealth {
+    const all = [read(), ...others()];
+    const worst = worstOfAll(all);
+    since = eachPart((part) => {
+      const level = levelOf(part, worst[part]);
+      if (level === null) return null;
+      const known = all.flatMap((one) => one.since[part] ?? []).filter((one) => isAsBad(one.level, level));
+      const [at = ''] = [new Date(now()).toISOString(), ...known.map((one) => one.at)].sort();
+      return { level, at };
+    });
+    return { ...(all[0] as ProcessHealth), since };
+  }
+
+  function worstOfAll(all: readonly ProcessHealth[]): Conditions {
+    const { recentCalls: calls, recentFailedCalls: failed } = addLoads(all);
+    const together = { ...measured(), recentCalls: { lastMinutes: () => ({ calls, failed }) } };
+    const textsOf = (part: HealthPart) => [readPart(part, together), ...all.map((one) => one[part])];
+    return eachPart((part) => worstOf(part, textsOf(part)));
+  }
+
+  const processes = (): readonly ProcessHealth[] => [own(), ...others()];
 
   return {
     id,
@@ -85,13 +129,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
      * The worst condition of each part over all processes, and of their platform calls together: each may have made too few to
      * be judged by.
      */
-    worst() {
-      const all = processes();
-      const { recentCalls: calls, recentFailedCalls: failed } = addLoads(all);
-      const together = { ...measured(), recentCalls: { lastMinutes: () => ({ calls, failed }) } };
-      const textsOf = (part: HealthPart) => [readPart(part, together), ...all.map((one) => one[part])];
-      return eachPart((part) => worstOf(part, textsOf(part)));
-    },
+    worst: (): Conditions => worstOfAll(processes()),
   };
 }
 
@@ -110,7 +148,7 @@ function readPart(part: HealthPart, gateway: Measured): string {
   return worstOf(part, texts);
 }
 
-function eachPart(read: (part: HealthPart) => string): Conditions {
+function eachPart<T>(read: (part: HealthPart) => T): Readonly<Record<HealthPart, T>> {
   return { store: read('store'), credential: read('credential'), platform: read('platform') };
 }
 
@@ -126,6 +164,15 @@ function severity(part: HealthPart, text: string): number {
   return at < 0 ? CONDITIONS.length : at + 1;
 }
 
+/** An unknown text, of a newer version, counts as the worst. @returns null for `ok` */
+function levelOf(part: HealthPart, text: string): Finding['level'] | null {
+  if (text === 'ok') return null;
+  return rowsOf(part).find((row) => text.startsWith(row.text))?.level ?? 'not well';
+}
+
+const isAsBad = (one: Finding['level'], level: Finding['level']): boolean =>
+  LEVELS.indexOf(one) >= LEVELS.indexOf(level);
+
 export function addLoads(all: readonly Load[]): Load {
   const sum = (name: keyof Load) => all.reduce((total, one) => total + one[name], 0);
   return {
@@ -135,6 +182,8 @@ export function addLoads(all: readonly Load[]): Load {
     callsQueued: sum('callsQueued'),
     recentCalls: sum('recentCalls'),
     recentFailedCalls: sum('recentFailedCalls'),
+    recentReports: sum('recentReports'),
+    recentFailedReports: sum('recentFailedReports'),
   };
 }
 
@@ -154,6 +203,9 @@ const Report = recordForm(
     callsQueued: Type.Optional(Type.Number()),
     recentCalls: Type.Optional(Type.Number()),
     recentFailedCalls: Type.Optional(Type.Number()),
+    recentReports: Type.Optional(Type.Number()),
+    recentFailedReports: Type.Optional(Type.Number()),
+    since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
     tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
@@ -183,6 +235,9 @@ function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
     callsQueued: report.callsQueued ?? 0,
     recentCalls: report.recentCalls ?? 0,
     recentFailedCalls: report.recentFailedCalls ?? 0,
+    recentReports: report.recentReports ?? 0,
+    recentFailedReports: report.recentFailedReports ?? 0,
+    since: eachPart((part) => report.since?.[part] ?? null),
     tokenId: report.tokenId ?? null,
     tokenSince: report.tokenSince ?? null,
   };

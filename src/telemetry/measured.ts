@@ -34,6 +34,8 @@ export interface Measured {
     /** Platform calls within the last five minutes. */
     lastMinutes(): { readonly calls: number; readonly failed: number };
   };
+  /** Reports within the last five minutes, and those that could not be answered. */
+  readonly recentReports: () => { readonly all: number; readonly failed: number };
   /** Whether the platform returned a paged report within the last day. */
   readonly isPaged: () => boolean;
   /** Of the feed of changes. */

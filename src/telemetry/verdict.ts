@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { CONDITIONS, Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './conditions.js';
-import type { Conditions } from './health.js';
+import type { Conditions, ProcessHealth } from './health.js';
 import type { Measured } from './measured.js';
 
 export const Verdict = Type.Object(
@@ -14,8 +14,17 @@ export const Verdict = Type.Object(
 );
 export type Verdict = Frozen<Static<typeof Verdict>>;
 
-/** @param ready whether this process is ready. @param worst the worst condition of each part over all processes */
-export function verdictOf(gateway: Measured, ready: boolean, worst: Conditions): Verdict {
+/**
+ * @param ready whether this process is ready
+ * @param worst the worst condition of each part over all processes
+ * @param since since when each is so bad
+ */
+export function verdictOf(
+  gateway: Measured,
+  ready: boolean,
+  worst: Conditions,
+  since?: ProcessHealth['since'],
+): Verdict {
   const known = CONDITIONS.flatMap(({ part, text, level, read, advice }) => {
     const shown = isHealthPart(part) ? worst[part].startsWith(text) && worst[part] : read(gateway) && text;
     return shown === false ? [] : [advice(gateway, shown)].flat().map((found) => ({ level, part, ...found }));
@@ -30,7 +39,12 @@ export function verdictOf(gateway: Measured, ready: boolean, worst: Conditions):
   });
   const found = [...known, ...unknown];
   const findings = ready || found.some(({ level }) => level === 'not well') ? found : [...found, NOT_READY];
-  const sorted = [...findings].sort((a, b) => LEVELS.indexOf(b.level) - LEVELS.indexOf(a.level));
+  const sorted = findings
+    .map((found) => {
+      const known = isHealthPart(found.part) ? (since?.[found.part] ?? null) : null;
+      return known === null ? found : { ...found, since: known.at };
+    })
+    .sort((a, b) => LEVELS.indexOf(b.level) - LEVELS.indexOf(a.level));
   return { level: sorted[0]?.level ?? 'well', findings: sorted };
 }
 

@@ -51,9 +51,9 @@ it('the platform answers 500 to nine of ten calls: not well in status, doctor, /
   expect(checks).toContainEqual(
     expect.objectContaining({ level: 'not well', says: expect.stringContaining('27 of 30') }),
   );
-  expect((await gateway.manage('GET', '/status')).platform).toMatchObject({
-    recentCalls: 30,
-    recentFailedCalls: 27,
+  expect(await gateway.manage('GET', '/status')).toMatchObject({
+    platform: { recentCalls: 30, recentFailedCalls: 27 },
+    reports: { recent: 30, recentFailed: 27 },
   });
   const gauges = await gateway.services.metrics.registry.metrics();
   expect(gauges).toMatch(/^dsp_gateway_platform_recent_calls 30$/m);

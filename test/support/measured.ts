@@ -20,6 +20,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     pause: { leftMs: () => 0 },
     pace: { status: () => null, waitMs: () => 0 },
     recentCalls: { lastMinutes: () => ({ calls: 0, failed: 0 }) },
+    recentReports: () => ({ all: 0, failed: 0 }),
     circuit: { isOpen: false, leftMs: () => 0 },
     isPaged: () => false,
     waitingReaders: () => 0,

@@ -65,6 +65,7 @@ describe('every condition', () => {
       'me',
       () => ill,
       () => held,
+      () => 0,
     ).worst();
     if (part in worst) expect(worst[part as keyof typeof worst]).toMatch(new RegExp(`^${text}`));
     expect(verdictOf(ill, true, worst)).toMatchObject({ level, findings: [{ part, level }] });

@@ -24,13 +24,17 @@ const load = (n: number) => ({
   callsQueued: n,
   recentCalls: n,
   recentFailedCalls: n,
+  recentReports: n,
+  recentFailedReports: n,
 });
 const LOAD = load(0);
-const open = (changes: Partial<Measured> = {}, id = 'me'): Health =>
+const NOON = Date.parse('2026-11-21T12:00:00.000Z');
+const open = (changes: Partial<Measured> = {}, id = 'me', now = () => NOON): Health =>
   createHealth(
     id,
     () => measured(changes),
     () => ({ tokenId: null, tokenSince: null }),
+    now,
   );
 const AWAY: Partial<Measured> = { store: { kind: 'redis', health: () => ({ ok: false }) } };
 const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
@@ -41,6 +45,7 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   store: 'ok',
   credential: 'ok',
   platform: 'ok',
+  since: { store: null, credential: null, platform: null },
   tokenId: null,
   tokenSince: null,
   ...LOAD,
@@ -144,6 +149,68 @@ describe('the health of all processes', () => {
       'missing',
     );
     expect(worstOf('platform', [])).toBe('ok');
+  });
+});
+
+describe('since when a part is so bad', () => {
+  const at = (minute: number) => new Date(NOON + minute * 60_000).toISOString();
+  let minute = 0;
+  /** The platform of this process, its health, and what it tells of others. */
+  function scene() {
+    const state = { open: false, paused: false, others: [] as ProcessHealth[] };
+    minute = 0;
+    const health = open(
+      {
+        circuit: {
+          get isOpen() {
+            return state.open;
+          },
+          leftMs: () => 1000,
+        },
+        pause: { leftMs: () => Number(state.paused) * 1000 },
+      },
+      'me',
+      () => NOON + minute * 60_000,
+    );
+    health.hear(() => state.others);
+    const platform = () => health.own().since.platform;
+    return { state, health, platform };
+  }
+
+  it('stays the first time it was seen, and is gone once the part is well', () => {
+    const { state, platform } = scene();
+    expect(platform()).toBeNull();
+    state.open = true;
+    expect(platform()).toEqual({ level: 'not well', at: at(0) });
+    minute = 9;
+    expect(platform()).toEqual({ level: 'not well', at: at(0) });
+    state.open = false;
+    expect(platform()).toBeNull();
+    state.open = true;
+    expect(platform()).toEqual({ level: 'not well', at: at(9) });
+  });
+
+  it('begins anew when the part gets worse, not when it gets better', () => {
+    const { state, platform } = scene();
+    state.paused = true;
+    expect(platform()).toEqual({ level: 'warning', at: at(0) });
+    [minute, state.open] = [1, true];
+    expect(platform()).toEqual({ level: 'not well', at: at(1) });
+    [minute, state.open] = [2, false];
+    expect(platform()).toEqual({ level: 'warning', at: at(1) });
+  });
+
+  it('is the earliest that any process knows, which one that starts takes over', () => {
+    const { state, health, platform } = scene();
+    const since = { ...other().since, platform: { level: 'not well' as const, at: at(-7) } };
+    state.others = [other({ platform: 'failing', since })];
+    expect(platform()).toEqual({ level: 'not well', at: at(-7) });
+    // The other has ended.
+    [state.others, state.open] = [[], true];
+    expect(platform()).toEqual({ level: 'not well', at: at(-7) });
+    const { platform: text } = health.worst();
+    const found = verdictOf(measured(), true, { ...OK, platform: text }, health.own().since);
+    expect(found.findings).toMatchObject([{ part: 'platform', since: at(-7) }]);
   });
 });
 

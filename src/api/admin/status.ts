@@ -29,7 +29,7 @@ export function registerStatus(
     const logged = log.health();
     const faulty = measured.secretFaults();
     return {
-      verdict: verdictOf(measured, state.ready, state.worst),
+      verdict: verdictOf(measured, state.ready, state.worst, processes[0]?.since),
       version: VERSION,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),
       dataUrl: dataUrl(),
@@ -54,6 +54,7 @@ export function registerStatus(
       },
       // After a faulty change the previous value stays in use, so nothing else shows the fault.
       secretFiles: faulty.length === 0 ? { state: 'ok' } : { state: 'faulty', faulty },
+      reports: { recent: load.recentReports, recentFailed: load.recentFailedReports },
       // Sum of all processes; `processes` lists each.
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries, reports: reportsOf(l1, clock.now()) },
       platform: { state: state.platform, ...platformOf(load, options) },

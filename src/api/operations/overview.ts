@@ -6,6 +6,7 @@ import { RANGE, SHOWN_LEDGER, SHOWN_SERIES } from '../../teams/series/describe.j
 import { ShownUsageDay } from '../../teams/usage/usage-day.js';
 import { AuditRecord } from '../../telemetry/audit.js';
 import { Check } from '../../telemetry/checks.js';
+import { Since } from '../../telemetry/health.js';
 import { Verdict } from '../../telemetry/verdict.js';
 import { closed, instant, integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
 import { ofTeam, operations } from './operation.js';
@@ -22,7 +23,11 @@ const CALLS = {
     description: 'Of them, failed: 5xx, network error, timeout, or invalid response.',
   }),
 };
-const LOAD = { l1Bytes: count, l1Entries: count, ...CALLS };
+const REPORTS = {
+  recentReports: Type.Integer({ minimum: 0, description: 'Reports within the last five minutes.' }),
+  recentFailedReports: Type.Integer({ minimum: 0, description: 'Of them, could not be answered.' }),
+};
+const LOAD = { l1Bytes: count, l1Entries: count, ...CALLS, ...REPORTS };
 const day = (description: string) => Type.String({ format: 'date', description });
 
 const condition = (description: string) =>
@@ -119,6 +124,10 @@ const Status = titled('Status', {
     ),
   }),
   platform: PlatformStatus,
+  reports: Type.Object({
+    recent: REPORTS.recentReports,
+    recentFailed: REPORTS.recentFailedReports,
+  }),
   retention: Type.Array(RetentionStatus, {
     description: 'Endpoints whose old days the platform has deleted; those are served from history.',
   }),
@@ -152,6 +161,10 @@ const Status = titled('Status', {
       version: Type.String(),
       ...CONDITIONS,
       ...LOAD,
+      since: Type.Object(
+        { store: nullable(Since), credential: nullable(Since), platform: nullable(Since) },
+        { description: 'Since when each part is so bad over all processes, as this one knows.' },
+      ),
       tokenId: nullable(text('Id of the platform token in use.')),
       tokenSince: nullable(time),
     }),

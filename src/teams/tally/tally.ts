@@ -5,8 +5,9 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
+import { createRecentMinutes } from '../../lib/recent.js';
 import { repeat } from '../../lib/repeat.js';
-import type { Counted } from '../../outcome.js';
+import { type Counted, isOfReport } from '../../outcome.js';
 import { createCountBatches } from '../../store/count-batches.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../store/port.js';
 import { AT, addRequest, type Cell, emptyCell, grow, laterBy, mergeInto, raise } from './cell.js';
@@ -42,6 +43,7 @@ export type Tally = ReturnType<typeof createTally>;
 
 export function createTally(options: TallyOptions) {
   const { counters, clock, logger, traffic, notes, nameOf = (team) => team } = options;
+  const reports = createRecentMinutes(clock.now);
   let all = createMinutes(ALL);
   let teams = new Map<string, ReturnType<typeof createMinutes>>();
 
@@ -74,11 +76,8 @@ export function createTally(options: TallyOptions) {
   }
 
   const batches = createCountBatches({
-    counters,
-    clock,
-    logger,
+    ...{ counters, clock, logger, take },
     what: 'counts of requests',
-    take,
     everyMs: null,
     isEmpty: () => all.cells.size + teams.size === 0 && (notes?.isEmpty() ?? true),
   });
@@ -100,7 +99,10 @@ export function createTally(options: TallyOptions) {
       const second = Math.floor((nowMs % MINUTE_MS) / SECOND_MS) + 1;
       addRequest(all.at(nowMs), counted, durationMs, second);
       addRequest(minutesOf(counted.team).at(nowMs), counted, durationMs, second);
+      if (isOfReport(counted.outcome)) reports.add(counted.outcome === 'failed');
     },
+    /** Of this process. */
+    recentReports: reports.sum,
     /** An attempt of a platform call, whoever answers the request. */
     addCall(team: string): void {
       const nowMs = clock.now();
