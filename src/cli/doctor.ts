@@ -6,7 +6,7 @@ import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { command, show } from './define.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
-import { endWith, type ShownFinding, withColours } from './verdict.js';
+import { endWith, type ShownFinding, START, saysOf, withColours } from './verdict.js';
 
 interface Check extends ShownFinding {
   readonly name: string;
@@ -43,14 +43,14 @@ async function askGateway(open: () => Admin) {
       version === VERSION
         ? { level: 'well', says: `runs, version ${version}`, do: null }
         : warning(
-            `this command has version ${VERSION}, the gateway ${version}`,
-            "use the command of the gateway's release",
+            `This command has version ${VERSION}, the gateway ${version}.`,
+            "Use the command of the gateway's release.",
           );
     return { reached: true, denied: false, checks: [{ name: 'gateway', ...gateway }, ...checks] };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const denied = error.exitCode === EXIT.denied;
-    const gateway = (denied ? warning : notWell)(error.message.replaceAll('\n', ' '), adviceOn(error));
+    const gateway = (denied ? warning : notWell)(saysOf(error), adviceOn(error));
     const rest = skipped('not checked: requires a running gateway');
     const checks: Check[] = [
       { name: 'gateway', ...gateway },
@@ -61,10 +61,10 @@ async function askGateway(open: () => Admin) {
 }
 
 function adviceOn(error: CommandError): string {
-  if (error instanceof Unreachable) return 'start it with dsp-gateway serve, or set its address with --url';
+  if (error instanceof Unreachable) return START;
   if (error.exitCode === EXIT.denied)
-    return 'set its admin token with ADMIN_TOKEN or --admin-token-file; the role must be operator or owner';
-  return 'check which server answers there, and set the address of the admin plane with --url';
+    return 'Set an admin token with the role operator or owner, with ADMIN_TOKEN or --admin-token-file.';
+  return 'Check which server answers there, and set the address of the admin plane with --url.';
 }
 
 function isElsewhere({ url }: ClientOptions, env: Terminal['env']): boolean {

@@ -9,7 +9,7 @@ import { show } from './define.js';
 import { readId } from './flags.js';
 import { bytes, counted, readSpan, span, until } from './span.js';
 import { type Columns, renderFields, renderRows } from './table.js';
-import { endWith, renderFinding, withColours } from './verdict.js';
+import { endWith, renderFinding, START, saysOf, withColours } from './verdict.js';
 
 export const addStatusCommand = steps({
   name: 'status',
@@ -20,8 +20,7 @@ export const addStatusCommand = steps({
     const terminal = withColours(plain);
     const status = await send({}).catch((error: unknown) => {
       if (!(error instanceof Unreachable)) throw error;
-      const advice = 'start it with dsp-gateway serve, or set its address with --url or GATEWAY_ADMIN_URL';
-      const finding = { level: 'not well', says: error.message, do: advice };
+      const finding = { level: 'not well', says: saysOf(error), do: START };
       const shown = { verdict: { level: 'not well', findings: [finding] } };
       show(terminal, options, shown, () => renderFinding(finding));
       return null;

@@ -1,4 +1,5 @@
 /** Levels of `status` and `doctor`, as text and as exit codes. */
+import { sentence } from '../lib/words.js';
 import { CommandError, EXIT } from './command-error.js';
 import type { Terminal } from './terminal.js';
 
@@ -16,7 +17,15 @@ export interface ShownFinding {
   readonly do: string | null;
 }
 
-/** E.g. `NOT WELL: the platform refuses the token since …`, and the remedy on the next line. */
+/** What to do if the gateway does not answer. */
+export const START = 'Start it with dsp-gateway serve, or set its address with --url or GATEWAY_ADMIN_URL.';
+
+/** The first clause of an error; what to do is said apart. */
+export function saysOf({ message }: Error): string {
+  return sentence(message.replace(/(?:; |\n).*/s, ''));
+}
+
+/** E.g. `NOT WELL: The platform refuses the token since …`, and the remedy on the next line. */
 export function renderFinding({ level, says, do: advice }: ShownFinding): string {
   return `${level.toUpperCase()}: ${says}\n${advice === null ? '' : `  do: ${advice}\n`}`;
 }

@@ -34,10 +34,11 @@ export function createCircuit({
   readonly openMs: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }) {
+  const breaker = new ConsecutiveBreaker(failures);
   const policy = circuitBreaker(
     // An attempt without a result, e.g. with a disconnected caller, does not close the circuit.
     handleWhen((error) => (error as Judged).isFailure || policy.state === CircuitState.HalfOpen),
-    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: NO_WAIT_MS },
+    { breaker, halfOpenAfter: NO_WAIT_MS },
   );
   let opensAgainAt = 0;
   policy.onBreak(() => {
@@ -60,6 +61,10 @@ export function createCircuit({
     leftMs,
     get isOpen(): boolean {
       return isOpen();
+    },
+    /** Consecutive failures since the last success. */
+    get failures(): number {
+      return Number(breaker.state);
     },
     /**
      * Makes a call and records its result.

@@ -151,6 +151,7 @@ async function createParts(options: ServicesOptions) {
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
     recentReports: tally.recentReports,
+    keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,
     isPaged: () => reporting.isPaged(),
     waitingReaders: () => reporting.feed.tail.size,
   };

@@ -1,6 +1,7 @@
 /** Runs checks one after another. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
+import { sentence } from '../lib/words.js';
 import { LEVELS } from './conditions.js';
 
 /** The result of a check. */
@@ -17,7 +18,7 @@ export const Check = Type.Object(
 );
 export type Check = Frozen<Static<typeof Check>>;
 
-/** @returns a clause if all is well, else the finding */
+/** @returns a clause if all is well, else the finding, in sentences */
 export type Look = () => Promise<string | Omit<Check, 'name'>>;
 
 /** Runs all checks in order. A check that throws is not well; the others still run. */
@@ -30,8 +31,8 @@ export async function runChecks(looks: Readonly<Record<string, Look>>): Promise<
         typeof found === 'string' ? { name, level: 'well', says: found, do: null } : { name, ...found },
       );
     } catch (error) {
-      const says = (error instanceof Error ? error.message : String(error)).replaceAll('\n', '; ');
-      checks.push({ name, level: 'not well', says, do: 'fix the cause and run doctor again' });
+      const says = sentence((error instanceof Error ? error.message : String(error)).replaceAll('\n', '; '));
+      checks.push({ name, level: 'not well', says, do: 'Fix the cause, and run doctor again.' });
     }
   }
   return checks;

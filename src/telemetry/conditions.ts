@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
+import { momentIn, roughly, since } from '../lib/words.js';
 import type { Measured } from './measured.js';
 
 export interface GaugeRow {
@@ -25,8 +26,8 @@ export const Finding = Type.Object(
   {
     level: Type.Enum(['starting', 'warning', 'not well'], { description: 'starting: not a fault.' }),
     part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'gateway']),
-    says: Type.String({ description: 'What is wrong, and its effect.' }),
-    do: Type.String({ description: 'What to do.' }),
+    says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
+    do: Type.String({ description: 'What to do, in one sentence.' }),
     since: Type.Optional(
       Type.String({
         format: 'date-time',
@@ -55,12 +56,13 @@ interface Condition {
   readonly alert: string | null;
 }
 
-const ROTATE = 'dsp-gateway token rotate --expires <date>';
+export const ROTATE = 'Run dsp-gateway token rotate --expires <date>, which asks for a new token.';
+const CHECK_DISK = 'Check the disk of the data folder (GATEWAY_DATA_DIR) and its load.';
 const CACHED_ONLY = 'only cached reports are served';
 
 const isRedis = ({ store }: Measured) => store.kind === 'redis';
 
-const storeName = (gateway: Measured) => (isRedis(gateway) ? 'Redis' : 'the embedded store');
+const storeName = (gateway: Measured) => (isRedis(gateway) ? 'Redis' : 'The embedded store');
 
 /** E.g. ` (connection refused)`. It may contain an address, so it is shown to operators only. */
 const storeReason = ({ store }: Measured) => {
@@ -68,14 +70,21 @@ const storeReason = ({ store }: Measured) => {
   return reason === undefined ? '' : ` (${reason})`;
 };
 
+/** A process whose own store is well tells what holds of the others. */
+function keysWithoutStore({ keysUntilMs, clock }: Measured): string {
+  const [untilMs, nowMs] = [keysUntilMs(), clock.now()];
+  const keys = untilMs > nowMs ? 'known keys are accepted until' : 'no key has been accepted since';
+  return `${keys} ${momentIn(untilMs, nowMs)}`;
+}
+
 /** In order of severity, the worst last. */
 const STORE: readonly Condition[] = [
   {
     ...{ part: 'store', text: 'history full', level: 'warning' },
     read: ({ store }) => (store.days?.room()?.excessBytes ?? 0) > 0,
     advice: () => ({
-      says: 'the Redis of the registry uses more than 85 % of its memory: earlier states of days are removed from history, and above 90 % no days are stored',
-      do: 'raise maxmemory of that Redis, or delete other data in it',
+      says: 'The Redis of the registry uses more than 85 % of its memory: earlier states of days are removed from history, and above 90 % no days are stored.',
+      do: 'Raise maxmemory of that Redis, or delete other data in it.',
     }),
     alert: 'DspGatewayHistoryFull',
   },
@@ -83,10 +92,10 @@ const STORE: readonly Condition[] = [
     ...{ part: 'store', text: 'out of memory', level: 'not well' },
     read: ({ store }) => store.memory?.().full === true,
     advice: (gateway) => ({
-      says: `${storeName(gateway)} is full: changes and purges are refused, and new reports are not cached`,
+      says: `${storeName(gateway)} is full: changes and purges are refused, and new reports are not cached.`,
       do: isRedis(gateway)
-        ? 'raise maxmemory of Redis, or delete other data in it'
-        : 'free disk space in GATEWAY_DATA_DIR',
+        ? 'Raise maxmemory of Redis, or delete other data in it.'
+        : 'Free disk space in the data folder (GATEWAY_DATA_DIR).',
     }),
     gauge: {
       name: 'dsp_gateway_store_out_of_memory',
@@ -100,8 +109,8 @@ const STORE: readonly Condition[] = [
     ...{ part: 'store', text: 'slow', level: 'warning' },
     read: ({ store }) => !store.health().ok && store.health().slow === true,
     advice: (gateway) => ({
-      says: `${storeName(gateway)} is slow${storeReason(gateway)}: reports are served, but fewer from the cache`,
-      do: isRedis(gateway) ? 'check the load of Redis and the network' : 'check the disk and its load',
+      says: `${storeName(gateway)} is slow${storeReason(gateway)}: reports are served, but fewer of them from the cache.`,
+      do: isRedis(gateway) ? 'Check the load of Redis and the network to it.' : CHECK_DISK,
     }),
     alert: null,
   },
@@ -109,8 +118,8 @@ const STORE: readonly Condition[] = [
     ...{ part: 'store', text: 'away', level: 'not well' },
     read: ({ store }) => !store.health().ok && store.health().slow !== true,
     advice: (gateway) => ({
-      says: `${storeName(gateway)} is unavailable${storeReason(gateway)}: known keys are accepted for auth.maxStaleSeconds, and changes are refused`,
-      do: isRedis(gateway) ? 'start Redis, or correct REDIS_URL' : 'check the disk of GATEWAY_DATA_DIR',
+      says: `${storeName(gateway)} is unavailable${storeReason(gateway)}: ${keysWithoutStore(gateway)}, and changes are refused.`,
+      do: isRedis(gateway) ? 'Start Redis, or correct REDIS_URL.' : CHECK_DISK,
     }),
     gauge: {
       name: 'dsp_gateway_store_up',
@@ -124,8 +133,8 @@ const STORE: readonly Condition[] = [
     ...{ part: 'store', text: 'registry lost', level: 'not well' },
     read: ({ registry }) => registry.loss !== null,
     advice: () => ({
-      says: 'the store has lost teams and keys: those in memory are still accepted, and changes are refused',
-      do: 'dsp-gateway registry export --out kept.json, then dsp-gateway registry import kept.json --replace (or a backup)',
+      says: 'The store has lost teams and keys: those in memory are still accepted, and changes are refused.',
+      do: 'Run dsp-gateway registry export --out kept.json, then dsp-gateway registry import kept.json --replace, or import a backup instead.',
     }),
     gauge: {
       name: 'dsp_gateway_registry_lost',
@@ -140,32 +149,31 @@ const STORE: readonly Condition[] = [
 function credential(
   text: string,
   level: Finding['level'],
-  says: (token: ReturnType<Measured['outlook']>) => string,
-  rest: Pick<Condition, 'alert' | 'gauge'> & { readonly do?: string },
+  says: (token: ReturnType<Measured['outlook']>, nowMs: number) => string,
+  rest: Pick<Condition, 'alert' | 'gauge'>,
 ): Condition {
   return {
     ...{ part: 'credential', text, level },
     read: ({ outlook }) => outlook().state === text,
-    advice: ({ outlook }) => ({ says: says(outlook()), do: rest.do ?? ROTATE }),
-    ...(rest.gauge === undefined ? {} : { gauge: rest.gauge }),
-    alert: rest.alert,
+    advice: ({ outlook, clock }) => ({ says: says(outlook(), clock.now()), do: ROTATE }),
+    ...rest,
   };
 }
 
 const UNPROVEN: Readonly<Record<ReturnType<Measured['awaitedProof']>, Advice>> = {
   call: {
     level: 'starting',
-    says: 'the token is not verified yet: the gateway does it within seconds, by the first report or a call of its own',
-    do: 'wait a moment',
+    says: 'The token is not verified yet: the gateway does that within seconds, with the first report or a call of its own.',
+    do: 'Wait a moment.',
   },
   report: {
     level: 'starting',
-    says: 'the token is not verified yet: no team names an advertiser to verify it with',
-    do: 'create a team, request a report, or set PLATFORM_PROBE',
+    says: 'The token is not verified yet: no team names an advertiser to verify it with.',
+    do: 'Create a team with an advertiser, request a report, or set PLATFORM_PROBE to the path of a cheap report.',
   },
   nothing: {
-    says: 'the token is not verified yet: no platform call has succeeded with it',
-    do: 'run dsp-gateway doctor, which calls the platform, or request a report',
+    says: 'The token is not verified yet: no platform call has succeeded with it.',
+    do: 'Run dsp-gateway doctor, which calls the platform, or request a report.',
   },
 };
 
@@ -181,10 +189,11 @@ const CREDENTIAL: readonly Condition[] = [
   credential(
     'expiring',
     'warning',
-    ({ expiresAt, expiryKnown, renewsAt }) => {
-      const when = `the token expires on ${expiresAt?.slice(0, 10) ?? 'an unknown day'}`;
-      const assumed = expiryKnown === false ? ' (assumed: one year after first seen)' : '';
-      return `${when}${assumed}${renewsAt === null ? '' : ', and renewal has failed so far'}`;
+    ({ expiresAt, expiryKnown, renewsAt }, nowMs) => {
+      const left = expiresAt === null ? '' : `in ${roughly(Date.parse(expiresAt) - nowMs)}`;
+      const assumed = expiryKnown === false ? '; assumed: one year after it was first seen' : '';
+      const renewal = renewsAt === null ? '' : ', and its renewal has failed so far';
+      return `The token expires on ${expiresAt?.slice(0, 10)} (${left}${assumed})${renewal}.`;
     },
     {
       alert: 'DspGatewayTokenExpiresSoon',
@@ -199,19 +208,19 @@ const CREDENTIAL: readonly Condition[] = [
   credential(
     'expired',
     'not well',
-    ({ expiresAt, expiryKnown }) =>
+    ({ expiresAt, expiryKnown }, nowMs) =>
       expiryKnown === false
-        ? `the token is one year old${since(expiresAt)}, the lifetime of platform tokens`
-        : `the token has expired${since(expiresAt)}: ${CACHED_ONLY}`,
+        ? `The token has been in use for a year${since(expiresAt, nowMs)}, the lifetime of platform tokens: the platform may refuse it at any time.`
+        : `The token has been expired${since(expiresAt, nowMs)}: ${CACHED_ONLY}.`,
     { alert: 'DspGatewayTokenExpires' },
   ),
   credential(
     'refused',
     'not well',
-    ({ refusedAt }) => `the platform refuses the token${since(refusedAt)}: ${CACHED_ONLY}`,
+    ({ refusedAt }, nowMs) => `The platform refuses the token${since(refusedAt, nowMs)}: ${CACHED_ONLY}.`,
     { alert: 'DspGatewayCredentialRefused' },
   ),
-  credential('missing', 'not well', () => 'there is no platform token: the platform cannot be called', {
+  credential('missing', 'not well', () => 'There is no platform token, so the platform cannot be called.', {
     alert: 'DspGatewayTokenMissing',
     gauge: {
       name: 'dsp_gateway_token_expiry_timestamp_seconds',
@@ -242,8 +251,8 @@ function failingCalls(
       );
     },
     advice: (_, shown) => ({
-      says: `platform calls fail (${shown.slice(text.length + 2)}): ${effect}`,
-      do: 'look at the causes in the log, or at dsp-gateway tail --outcome failed, and ask the platform (5xx, timeout, unreadable response) or check the network',
+      says: `Platform calls fail (${shown.slice(text.length + 2)}): ${effect}.`,
+      do: 'Look at the causes in the log or with dsp-gateway tail --outcome failed, then ask the platform (5xx, timeout, unreadable response) or check the network.',
     }),
   };
 }
@@ -255,8 +264,8 @@ const PLATFORM: readonly Condition[] = [
     level: 'warning',
     read: ({ isPaged }) => isPaged(),
     advice: () => ({
-      says: 'the platform returned a paged report within the last day: only one page was served (pages_left), rows are missing, and nothing was cached',
-      do: 'find the endpoint in the log; request larger pages, if the platform supports them, or shorter periods',
+      says: 'The platform returned a report in pages within the last day: only one page of it was served (pages_left), and nothing was cached.',
+      do: 'Find the endpoint in the log, and request shorter periods, or larger pages if the platform has them.',
     }),
     alert: null,
   },
@@ -281,8 +290,8 @@ const PLATFORM: readonly Condition[] = [
     level: 'warning',
     read: ({ pause }) => pause.leftMs() > 0 && `paused for ${Math.ceil(pause.leftMs() / 1000)} s`,
     advice: (_, text) => ({
-      says: `the platform asked to pause calls (${text}): cached reports are served`,
-      do: "wait; if it recurs, lower platform.maxConcurrent or the teams' upstreamCallsPerDay",
+      says: `The platform asked for fewer calls (${text}): ${CACHED_ONLY} until then.`,
+      do: "Wait; if it recurs, lower platform.maxConcurrent or the teams' upstreamCallsPerDay.",
     }),
     gauge: {
       name: 'dsp_gateway_platform_pause_seconds',
@@ -314,11 +323,13 @@ const PLATFORM: readonly Condition[] = [
     read: ({ circuit }) => {
       if (!circuit.isOpen) return false;
       const leftS = Math.ceil(circuit.leftMs() / 1000);
-      return `failing; next attempt ${leftS > 0 ? `in ${leftS} s` : 'with the next call'}`;
+      const next = leftS > 0 ? `none is made for ${leftS} s more` : 'the next one tries again';
+      const failed = circuit.failures === 1 ? 'a call' : `${circuit.failures} calls in a row`;
+      return `failing: ${failed} failed; ${next}`;
     },
     advice: (_, text) => ({
-      says: `the platform is failing (${text}): ${CACHED_ONLY}`,
-      do: 'check that the platform is up and PLATFORM_BASE_URL is reachable; the gateway retries automatically',
+      says: `The platform is ${text}, and ${CACHED_ONLY}.`,
+      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the gateway tries again by itself.',
     }),
     gauge: {
       name: 'dsp_gateway_platform_circuit_open',
@@ -344,8 +355,8 @@ const OWN: readonly Condition[] = [
     read: (gateway) => stopsOf(gateway).length > 0,
     advice: (gateway) =>
       stopsOf(gateway).map(({ team, by, at, reason }) => ({
-        says: `writes of ${team === null ? 'all teams' : `the team ${team}`} are stopped${since(at)} by ${by}: ${reason}`,
-        do: `when resolved: dsp-gateway writes resume${team === null ? '' : ` --team ${team}`} --reason <why>`,
+        says: `Writes of ${team === null ? 'all teams' : `the team ${team}`} are stopped${since(at, gateway.clock.now())} by ${by}: “${reason}”.`,
+        do: `When its cause is gone, run dsp-gateway writes resume${team === null ? '' : ` --team ${team}`} --reason <why>.`,
       })),
     gauge: {
       name: 'dsp_gateway_writes_stopped',
@@ -362,8 +373,8 @@ const OWN: readonly Condition[] = [
     read: ({ secretFaults }) => secretFaults().length > 0,
     advice: ({ secretFaults }) =>
       secretFaults().map(({ name, message }) => ({
-        says: `${name}: ${message}; the previous value stays in use`,
-        do: 'correct the file; it is re-read every second',
+        says: `The file of ${name} cannot be used (${message}), so the previous value stays in use.`,
+        do: 'Correct the file, which is read again every second.',
       })),
     gauge: {
       name: 'dsp_gateway_secret_files_faulty',
@@ -379,8 +390,8 @@ const OWN: readonly Condition[] = [
     level: 'warning',
     read: ({ log }) => !log.health().ok,
     advice: ({ log }) => ({
-      says: `the log cannot be written (${log.health().reason ?? 'no reason given'}): lines are lost`,
-      do: 'check that standard output is read and its disk has space',
+      says: `The log cannot be written (${log.health().reason ?? 'no reason given'}), so lines are lost.`,
+      do: 'Check that standard output is read, and that its disk has space.',
     }),
     gauge: {
       name: 'dsp_gateway_log_up',
@@ -394,8 +405,3 @@ const OWN: readonly Condition[] = [
 
 /** In the order of findings; within a part the worst last. */
 export const CONDITIONS: readonly Condition[] = [...CREDENTIAL, ...STORE, ...PLATFORM, ...OWN];
-
-/** E.g. ` since 2026-11-21 14:02 UTC`. */
-function since(isoTime: string | null): string {
-  return isoTime === null ? '' : ` since ${isoTime.slice(0, 10)} ${isoTime.slice(11, 16)} UTC`;
-}

@@ -1,5 +1,6 @@
 /** The parts of this process that conditions and gauges read. */
 export interface Measured {
+  readonly clock: { now(): number };
   readonly store: {
     readonly kind: 'redis' | 'embedded';
     health(): { readonly ok: boolean; readonly slow?: boolean; readonly reason?: string };
@@ -7,6 +8,8 @@ export interface Measured {
     readonly days?: { room(): { readonly excessBytes: number } | null };
   };
   readonly registry: { readonly loss: unknown };
+  /** Until when keys in memory are accepted if the store does not respond. */
+  readonly keysUntilMs: () => number;
   readonly outlook: () => {
     readonly state: string;
     /** ISO times; null where there is none. */
@@ -29,7 +32,8 @@ export interface Measured {
     status(): { readonly limit: number; readonly remaining: number } | null;
     waitMs(): number;
   };
-  readonly circuit: { readonly isOpen: boolean; leftMs(): number };
+  /** `failures`: calls in a row that failed. */
+  readonly circuit: { readonly isOpen: boolean; readonly failures: number; leftMs(): number };
   readonly recentCalls: {
     /** Platform calls within the last five minutes. */
     lastMinutes(): { readonly calls: number; readonly failed: number };

@@ -34,8 +34,8 @@ export function verdictOf(
       worst[part] !== 'ok' &&
       !CONDITIONS.some((row) => row.part === part && worst[part].startsWith(row.text)),
   ).map((part): Finding => {
-    const says = `another process reports for its ${part}: ${worst[part]}`;
-    return { level: 'not well', part, says, do: 'check its log; it may be of another release' };
+    const says = `Another process reports for its ${part}: ${worst[part]}.`;
+    return { level: 'not well', part, says, do: 'Check its log; it may be of another release.' };
   });
   const found = [...known, ...unknown];
   const findings = ready || found.some(({ level }) => level === 'not well') ? found : [...found, NOT_READY];
@@ -53,6 +53,6 @@ const isHealthPart = (part: string): part is HealthPart => HEALTH_PARTS.some((kn
 const NOT_READY: Finding = {
   level: 'not well',
   part: 'gateway',
-  says: 'the gateway is not ready: it is starting, stopping, or has no worker',
-  do: 'wait a moment; if it persists, check the log',
+  says: 'The gateway is not ready: it is starting, stopping, or has no worker.',
+  do: 'Wait a moment; if it persists, check the log.',
 };

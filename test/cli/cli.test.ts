@@ -425,7 +425,7 @@ describe('exit codes', () => {
     const nobody = await runCli(['status'], { GATEWAY_ADMIN_URL: gone, ADMIN_TOKEN: 'any' });
     expect([nobody.code, nobody.stderr]).toEqual([2, '']);
     expect(nobody.stdout).toMatch(
-      /^NOT WELL: the admin plane at \S+ cannot be reached .*\n {2}do: start it with/,
+      /^NOT WELL: The admin plane at \S+ cannot be reached \(.*\)\.\n {2}do: Start it with/,
     );
     const teams = await runCli(['teams', 'list'], { GATEWAY_ADMIN_URL: gone, ADMIN_TOKEN: 'any' });
     expect([teams.code, teams.stderr]).toEqual([69, expect.stringContaining('(connect ECONNREFUSED')]);

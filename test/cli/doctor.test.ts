@@ -35,7 +35,7 @@ it('warns while writes are stopped, as status does', async () => {
   expect(checksOf(doctor)).toContainEqual(
     expect.objectContaining({
       level: 'warning',
-      says: expect.stringContaining('writes of all teams are stopped'),
+      says: expect.stringContaining('Writes of all teams are stopped'),
     }),
   );
 });
@@ -60,7 +60,7 @@ it('names differing versions of processes, also of one that reports none', async
     expect.objectContaining({
       name: 'versions',
       level: 'warning',
-      says: `2 processes of different versions: ${health.own().version}, an older one`,
+      says: `The 2 processes have different versions: ${health.own().version}, an older one.`,
     }),
   );
 });

@@ -43,7 +43,7 @@ it('says who stopped writes, when and why, until they are resumed', async () => 
   const status = await runCli(['status'], env);
   expect(status).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('WARNING: writes of all teams are stopped'),
+    stdout: expect.stringContaining('WARNING: Writes of all teams are stopped'),
   });
   expect((await writes('resume', '--reason', 'fixed')).stdout).toMatch(/^stopped .*\n.*\ngrowth /);
   expect((await writes('resume', '--team', 'growth', '--reason', 'fixed')).stdout).toBe(

@@ -48,7 +48,9 @@ it('a fresh gateway has no token: the verdict says so, the first rotation works,
   const cli = operator(await startGateway({ PLATFORM_BASE_URL: platform.url }));
   const bare = await cli('status');
   expect([bare.code, bare.stderr]).toEqual([2, '']);
-  expect(bare.stdout).toMatch(/^NOT WELL: there is no platform token.*\n {2}do: dsp-gateway token rotate/);
+  expect(bare.stdout).toMatch(
+    /^NOT WELL: There is no platform token.*\n {2}do: Run dsp-gateway token rotate/,
+  );
   const junk = await cli('token rotate', 'junk');
   expect([junk.code, junk.stderr]).toEqual([4, expect.stringContaining('the token; no token is active')]);
   expect(await cli('token rotate', platform.token)).toMatchObject({ code: 0, stderr: '' });
@@ -63,7 +65,7 @@ it('a fresh gateway has no token: the verdict says so, the first rotation works,
   expect([doctor.code, checkOf(doctor, 'the token works')?.level]).toEqual([2, 'not well']);
   // Since when is known once it stands in the vault.
   const told = expect.poll(async () => (await cli('status')).stdout);
-  await told.toMatch(/^NOT WELL: the platform refuses the token since \d{4}-/);
+  await told.toMatch(/^NOT WELL: The platform refuses the token since .* UTC \(/);
 });
 
 /** It shows no secret, and leaves the store alone. */

@@ -3,8 +3,10 @@ import type { Measured } from '../../src/telemetry/measured.js';
 
 export function measured(changes: Partial<Measured> = {}): Measured {
   return {
+    clock: { now: () => Date.parse('2026-11-21T16:00:00.000Z') },
     store: { kind: 'redis', health: () => ({ ok: true }) },
     registry: { loss: null },
+    keysUntilMs: () => Date.parse('2026-11-21T16:15:00.000Z'),
     outlook: () => ({
       state: 'ok',
       expiresAt: '2027-11-01T00:00:00.000Z',
@@ -21,7 +23,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     pace: { status: () => null, waitMs: () => 0 },
     recentCalls: { lastMinutes: () => ({ calls: 0, failed: 0 }) },
     recentReports: () => ({ all: 0, failed: 0 }),
-    circuit: { isOpen: false, leftMs: () => 0 },
+    circuit: { isOpen: false, failures: 0, leftMs: () => 0 },
     isPaged: () => false,
     waitingReaders: () => 0,
     replicas: { count: 1 },

@@ -65,10 +65,11 @@ describe('the health of a process', () => {
         get isOpen() {
           return isOpen;
         },
+        failures: 10,
         leftMs: () => 7000,
       },
     });
-    expect(health.own().platform).toBe('failing; next attempt in 7 s');
+    expect(health.own().platform).toBe('failing: 10 calls in a row failed; none is made for 7 s more');
     isOpen = false;
     expect(health.own().platform).toBe('paused for 3 s');
     leftMs = 0;
@@ -259,7 +260,7 @@ describe('the verdict', () => {
     const outlook = () => ({ ...TOKEN, refusedAt: '2026-11-21T14:02:33.000Z' });
     const { level, findings } = when({ credential: 'refused' }, { outlook });
     expect(level).toBe('not well');
-    expect(findings[0]?.says).toContain('the platform refuses the token since 2026-11-21 14:02 UTC');
+    expect(findings[0]?.says).toContain('The platform refuses the token since 14:02 UTC (2 hours)');
     expect(findings[0]?.do).toContain('dsp-gateway token rotate');
   });
 
@@ -275,16 +276,16 @@ describe('the verdict', () => {
     expect(findings).toMatchObject([
       {
         part: 'writes',
-        says: 'writes of all teams are stopped since 2026-11-21 14:02 UTC by ada: budgets look wrong',
-        do: 'when resolved: dsp-gateway writes resume --reason <why>',
+        says: 'Writes of all teams are stopped since 14:02 UTC (2 hours) by ada: “budgets look wrong”.',
+        do: 'When its cause is gone, run dsp-gateway writes resume --reason <why>.',
       },
       { says: expect.stringContaining('the team growth'), do: expect.stringContaining('--team growth') },
     ]);
   });
 
   it.each([
-    ['credential', 'missing', 'not well', 'there is no platform token'],
-    ['credential', 'expired', 'not well', 'has expired since 2027-11-01 00:00 UTC'],
+    ['credential', 'missing', 'not well', 'There is no platform token'],
+    ['credential', 'expired', 'not well', 'has been expired since 2027-11-01 00:00 UTC (344 days)'],
     ['credential', 'expiring', 'warning', 'expires on 2027-11-01'],
     ['credential', 'unproven', 'warning', 'no platform call has succeeded with it'],
     ['store', 'slow', 'warning', 'Redis is slow'],
@@ -292,8 +293,8 @@ describe('the verdict', () => {
     ['store', 'out of memory', 'not well', 'Redis is full'],
     ['store', 'registry lost', 'not well', 'has lost teams and keys'],
     ['platform', 'paused for 30 s', 'warning', 'paused for 30 s'],
-    ['platform', 'failing; next attempt in 7 s', 'not well', 'next attempt in 7 s'],
-    ['platform', 'on fire', 'not well', 'another process reports for its platform: on fire'],
+    ['platform', 'failing: 9 calls in a row failed', 'not well', '9 calls in a row failed'],
+    ['platform', 'on fire', 'not well', 'Another process reports for its platform: on fire.'],
   ] as const)('says of %s "%s": %s', (part, text, level, words) => {
     const verdict = when({ [part]: text });
     expect(verdict.level).toBe(level);
@@ -307,7 +308,7 @@ describe('the verdict', () => {
     expect(when({ credential: 'expiring' }, { outlook }).findings[0]?.says).toMatch(
       /assumed.*renewal has failed/,
     );
-    expect(when({ credential: 'expired' }, { outlook }).findings[0]?.says).toContain('one year old');
+    expect(when({ credential: 'expired' }, { outlook }).findings[0]?.says).toContain('in use for a year');
   });
 
   it('puts what is not well before what is a warning', () => {
@@ -343,8 +344,8 @@ it('a look that fails does not keep the next one from being made', async () => {
     {
       name: 'one',
       level: 'not well',
-      says: 'broken; in two lines',
-      do: 'fix the cause and run doctor again',
+      says: 'Broken; in two lines.',
+      do: 'Fix the cause, and run doctor again.',
     },
     { name: 'two', level: 'well', says: 'fine', do: null },
     { name: 'three', level: 'skipped', says: 'not asked', do: null },

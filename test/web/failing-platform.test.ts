@@ -26,7 +26,7 @@ beforeAll(async () => {
 it('the overview needs action, counts failed reports in red and in the hit rate, and adds up', async () => {
   const { page, shots, faults } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
   await page.getByRole('heading', { name: 'Needs action' }).waitFor();
-  await page.getByText(/platform calls fail \(26 of 27 within the last 5 minutes\)/).waitFor();
+  await page.getByText(/Platform calls fail \(26 of 27 within the last 5 minutes\)/).waitFor();
   const figures = page.locator('dl').first();
   await expect.poll(() => figures.textContent()).toMatch(/Requests\s*33.*Cache hits\s*10\.0 %.*Errors\s*29/);
   const rows = page.getByRole('region', { name: 'Teams and their usage' }).getByRole('row');
@@ -49,7 +49,7 @@ it('a remedy that a page offers is a link to that page', async () => {
   const stopped = await ask(`${gateway.admin}/admin/v1/writes/stop`, { method: 'POST', headers, json: stop });
   expect(stopped.status).toBeLessThan(300);
   const { page } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
-  const finding = page.getByRole('listitem').filter({ hasText: 'writes of all teams are stopped' });
+  const finding = page.getByRole('listitem').filter({ hasText: 'Writes of all teams are stopped' });
   await finding.getByRole('link', { name: 'Writes' }).click();
   await page.getByRole('heading', { level: 1, name: 'Writes' }).waitFor();
 });

@@ -1,12 +1,13 @@
 /** Checks of a running gateway for `dsp-gateway doctor`: all dependencies, each with a remedy. */
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../lib/package-root.js';
+import { sentence } from '../../lib/words.js';
 import type { Outlook } from '../../platform/credential/outlook.js';
 import type { TokenProof } from '../../platform/credential/verify-token.js';
 import type { Services } from '../../server/services.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
 import { type CheckResult, type Look, notWell, runChecks, skipped, warning } from '../../telemetry/checks.js';
-import type { Finding } from '../../telemetry/conditions.js';
+import { type Finding, ROTATE } from '../../telemetry/conditions.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import { runDoctor } from '../operations/overview.js';
@@ -26,16 +27,16 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
       const teams = directory.teams();
       if (teams.length === 0)
         return warning(
-          'there are no teams: nobody can call',
-          'dsp-gateway teams create <id>; if teams are missing: dsp-gateway registry import <backup>',
+          'There are no teams, so nobody can call.',
+          'Run dsp-gateway teams create <id>, or if teams are missing, dsp-gateway registry import <backup>.',
         );
       const blind = teams.filter(
         ({ advertisers, scopes }) => advertisers.length === 0 && scopes.includes('report:read'),
       );
       if (blind.length > 0)
         return warning(
-          `${teams.length}; these have no advertisers: ${named(blind.map(({ id }) => id))}`,
-          `dsp-gateway teams update ${blind[0]?.id} --advertisers <ids>`,
+          `Of ${teams.length} teams, these may see no advertiser: ${named(blind.map(({ id }) => id))}.`,
+          `Run dsp-gateway teams update ${blind[0]?.id} --advertisers <ids>.`,
         );
       const disabled = teams.filter((team) => team.disabled).length;
       return disabled === 0 ? `${teams.length}` : `${teams.length}, ${disabled} of them disabled`;
@@ -46,14 +47,14 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
       const without = teams.filter(({ id, disabled }) => !disabled && validKeys(id).length === 0);
       if (without.length > 0)
         return warning(
-          `${keys.length} valid; these teams have none: ${named(without.map(({ id }) => id))}`,
-          `dsp-gateway keys issue ${without[0]?.id}`,
+          `These teams have no valid key: ${named(without.map(({ id }) => id))}.`,
+          `Run dsp-gateway keys issue ${without[0]?.id}.`,
         );
       const ending = keys.filter((key) => expiresAtMs(key) - clock.now() < SOON_MS);
       if (ending.length > 0)
         return warning(
-          `${keys.length} valid; these expire within 14 days: ${named(ending.map(({ id, teamId }) => `${id} of ${teamId}`))}`,
-          `issue a new key in time: dsp-gateway keys issue ${ending[0]?.teamId}`,
+          `These keys expire within 14 days: ${named(ending.map(({ id, teamId }) => `${id} of ${teamId}`))}.`,
+          `Run dsp-gateway keys issue ${ending[0]?.teamId} in time, and give the new key to the team.`,
         );
       return `${keys.length} valid`;
     },
@@ -91,14 +92,13 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
   let proof: TokenProof | null = null;
   return {
     'the token works': async () => {
-      if (outlook().state === 'missing')
-        return notWell('there is no platform token', 'dsp-gateway token rotate');
+      if (outlook().state === 'missing') return notWell('There is no platform token.', ROTATE);
       proof = await proveActive();
       return proven(proof);
     },
     'the verification call': async () =>
       config.platform.probe === undefined && proof?.target === null
-        ? warning(proof.reason, 'set PLATFORM_PROBE to the path of a cheap report')
+        ? warning(sentence(proof.reason), 'Set PLATFORM_PROBE to the path of a cheap report.')
         : (config.platform.probe ??
           proof?.target ??
           'chosen by the gateway among the reports that teams use'),
@@ -119,12 +119,11 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
 
 function proven({ outcome, reason, target }: TokenProof): string | CheckResult {
   if (outcome === 'accepted') return `${reason} (${target})`;
-  if (outcome === 'refused')
-    return notWell(`the platform rejects it: ${reason} (${target})`, 'dsp-gateway token rotate');
+  if (outcome === 'refused') return notWell(`The platform refuses it: ${reason} (${target}).`, ROTATE);
   if (target === null) return skipped(reason);
   return warning(
-    `could not be verified: ${reason} (${target})`,
-    "check that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if set, names a report",
+    `It could not be verified: ${reason} (${target}).`,
+    "Check that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if set, names a report.",
   );
 }
 
@@ -132,10 +131,9 @@ function expiry({ state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook):
   if (expiresAt === null) return skipped('there is no token');
   const assumed = expiryKnown === false ? ' (assumed: a year after it was first seen)' : '';
   const renewal = renewsAt === null ? '' : `; renewed automatically from ${renewsAt.slice(0, 10)}`;
-  const says = `on ${expiresAt.slice(0, 10)}, in ${daysLeft} days${assumed}${renewal}`;
-  if (state !== 'expiring' && state !== 'expired') return says;
-  const advise = state === 'expired' ? notWell : warning;
-  return advise(says, 'dsp-gateway token rotate --expires <date>');
+  const says = `on ${expiresAt.slice(0, 10)}, in ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}${assumed}${renewal}`;
+  if (state === 'expired') return notWell(`It expired on ${expiresAt.slice(0, 10)}${assumed}.`, ROTATE);
+  return state === 'expiring' ? warning(`It expires ${says}.`, ROTATE) : says;
 }
 
 /** A larger drift visibly shifts days and ages. */
@@ -147,8 +145,8 @@ function drift(platformNowMs: number | null, nowMs: number): string | CheckResul
   if (Math.abs(seconds) * 1000 <= DRIFT_MS) return `${Math.abs(seconds)} s apart`;
   const way = seconds > 0 ? 'ahead of' : 'behind';
   return warning(
-    `this machine's clock is ${Math.abs(seconds)} s ${way} the platform's: days begin at the wrong time`,
-    'synchronise it (NTP); expected with a moved test clock',
+    `The gateway's clock is ${Math.abs(seconds)} s ${way} the platform's, so days begin at the wrong time.`,
+    'Synchronise it (NTP), unless its test clock was moved on purpose.',
   );
 }
 
@@ -157,8 +155,8 @@ function versions(all: readonly string[]): string | CheckResult {
   const count = `${all.length} ${all.length === 1 ? 'process' : 'processes'}`;
   if (different.length <= 1) return `${count}, version ${VERSION}`;
   return warning(
-    `${count} of different versions: ${different.join(', ')}`,
-    'finish the roll-out: they share a store, but not the new features',
+    `The ${count} have different versions: ${different.join(', ')}.`,
+    'Finish the roll-out: they share a store, but not the new features.',
   );
 }
 
@@ -186,7 +184,9 @@ function partLooks({ measured }: DoctorOptions, readiness: () => Readiness): Rea
       async () => {
         findings ??= judge();
         const found = findings.find((finding) => finding.part === part);
-        return found === undefined ? 'well' : { level: found.level, says: found.says, do: found.do };
+        return found === undefined
+          ? 'nothing is wrong'
+          : { level: found.level, says: found.says, do: found.do };
       },
     ]),
   );

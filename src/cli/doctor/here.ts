@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Config, ConfigError, loadConfig } from '../../config/load.js';
 import type { Environment } from '../../config/rules.js';
+import { sentence } from '../../lib/words.js';
 import { redisConnection } from '../../server/open-store.js';
 import { readTeamsFile } from '../../server/run.js';
 import { refuseForeign, refuseNetworkFolder } from '../../store/embedded/data-folder.js';
@@ -31,7 +32,10 @@ export async function checkHere(env: Environment, runs: boolean): Promise<readon
       config = loadConfig(env);
       const { warnings } = config;
       if (warnings.length === 0) return `valid (${config.source ?? 'no file, environment only'})`;
-      return warning(warnings.join('; '), 'run dsp-gateway config show for the effective settings');
+      return warning(
+        sentence(warnings.join('; ')),
+        'Run dsp-gateway config show for the settings in effect.',
+      );
     },
   });
   const known = config as Config | null;
@@ -69,7 +73,7 @@ const connectionOf = ({ REDIS_URL: url }: Environment) => (url ? { url } : null)
 
 const withAdvice = (check: Check): Check =>
   check.level === 'not well'
-    ? { ...check, do: 'correct these settings; dsp-gateway config table lists all' }
+    ? { ...check, do: 'Correct these settings; dsp-gateway config table lists all.' }
     : check;
 
 function teamsFile(config: Config | null): string | CheckResult {
@@ -78,7 +82,7 @@ function teamsFile(config: Config | null): string | CheckResult {
     return `${readTeamsFile(config.teamsFile).length} teams in ${config.teamsFile}`;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return notWell(error.message, 'correct the file; the gateway does not start with it');
+    return notWell(sentence(error.message), 'Correct the file; the gateway does not start with it.');
   }
 }
 
@@ -91,7 +95,10 @@ function folderChecks(folder: string): Readonly<Record<string, Look>> {
       await refuseNetworkFolder(folder);
       const mode = found.mode & 0o777;
       if ((mode & 0o077) === 0) return `${folder}, mode ${mode.toString(8)}`;
-      return warning(`${folder} is open to other users (mode ${mode.toString(8)})`, `chmod 700 ${folder}`);
+      return warning(
+        `The folder ${folder} is open to other users (mode ${mode.toString(8)}).`,
+        `Run chmod 700 ${folder}.`,
+      );
     },
     'embedded store': async () => {
       const state = stateFolder(folder);
@@ -122,21 +129,21 @@ async function secret(
   const given = config?.secrets.get(name);
   if (given !== undefined) return given.path === undefined ? `from ${name}` : `from ${given.path}`;
   if (!isEmbedded)
-    return notWell(`${name} is not set`, `set ${name} or ${name}_FILE; it is required with Redis`);
+    return notWell(`${name} is not set.`, `Set ${name} or ${name}_FILE; it is required with Redis.`);
   const found = await stat(path).catch(absent);
   const folder = resolve(path, '..');
   const hasData = (await stat(stateFolder(folder)).catch(absent)) !== null;
   if (found === null && hasData && name === 'GATEWAY_MASTER_KEY')
     return notWell(
-      `${path} is missing, and the secrets in ${folder} cannot be decrypted without it`,
-      'restore the file from a backup; without one, dsp-gateway store forget-sealed deletes the secrets and keeps the teams (docs/operations.md, "A lost master key")',
+      `The file ${path} is missing, and the secrets in ${folder} cannot be decrypted without it.`,
+      'Restore the file from a backup; without one, dsp-gateway store forget-sealed deletes the secrets and keeps the teams (docs/operations.md, "A lost master key").',
     );
   if (found === null) return skipped(`${path} does not exist yet; the next start creates it`);
   const mode = found.mode & 0o777;
   if ((mode & 0o077) === 0) return `${path}, mode ${mode.toString(8)}`;
   return warning(
-    `${path} can be read by other users (mode ${mode.toString(8)})`,
-    `chmod 600 ${path}, and treat it as exposed`,
+    `The file ${path} can be read by other users (mode ${mode.toString(8)}).`,
+    `Run chmod 600 ${path}, and treat the secret as exposed.`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** Doctor checks of Redis. */
 import { Cluster, type Redis } from 'ioredis';
 import { wallMs } from '../../lib/time.js';
+import { sentence } from '../../lib/words.js';
 import {
   connect,
   describeConnection,
@@ -26,8 +27,8 @@ export function redisChecks(connection: RedisConnection, timeoutMs: number): Rea
       try {
         facts = await readFacts(connection, Math.max(CONNECT_MS, timeoutMs));
       } catch (error) {
-        const says = `${error instanceof Error ? error.message : String(error)}`;
-        return { level: 'not well', says, do: `start Redis at ${where}, or correct REDIS_URL` };
+        const says = sentence(error instanceof Error ? error.message : String(error));
+        return notWell(says, `Start Redis at ${where}, or correct REDIS_URL.`);
       }
       return `${where}, version ${[...new Set(facts.map(({ version }) => version))].join(', ')}`;
     },
@@ -73,18 +74,18 @@ function eviction(all: readonly ServerFacts[]): string | CheckResult {
   const policies = [...new Set(all.map(({ policy }) => policy))].join(', ');
   if (policies.includes('allkeys-'))
     return notWell(
-      `maxmemory-policy ${policies} may evict teams, keys and tokens: the gateway does not start`,
-      'set it to volatile-lru, or set REDIS_REGISTRY_URL to another Redis',
+      `With maxmemory-policy ${policies} Redis may evict teams, keys and tokens, so the gateway does not start.`,
+      'Set it to volatile-lru, or set REDIS_REGISTRY_URL to another Redis.',
     );
   if (policies === '')
     return warning(
-      'Redis does not report its maxmemory-policy',
-      'ensure that it is noeviction or volatile-*; otherwise teams, tokens and history may be evicted',
+      'Redis does not report its maxmemory-policy.',
+      'Ensure that it is noeviction or volatile-*; otherwise teams, tokens and history may be evicted.',
     );
   if (all.some(({ policy, maxBytes }) => policy === 'noeviction' && maxBytes > 0))
     return warning(
-      'maxmemory is set with noeviction: when it is full, changes are refused and reports are not cached',
-      'set maxmemory-policy to volatile-lru; durable data has no expiry and is not evicted',
+      'Redis has maxmemory with noeviction: once it is full, changes are refused and reports are not cached.',
+      'Set maxmemory-policy to volatile-lru; durable data has no expiry and is not evicted.',
     );
   return `maxmemory-policy ${policies}`;
 }
@@ -92,18 +93,18 @@ function eviction(all: readonly ServerFacts[]): string | CheckResult {
 function persistence(all: readonly ServerFacts[]): string | CheckResult {
   if (all.some(({ saved }) => !saved))
     return notWell(
-      'Redis could not write its last snapshot or journal',
-      'check the log and disk of Redis; a restart would lose changes',
+      'Redis could not write its last snapshot or journal, so a restart would lose changes.',
+      'Check the log and the disk of Redis.',
     );
   if (all.every(({ appendOnly }) => appendOnly)) return 'append-only file';
   if (all.some(({ appendOnly, snapshots }) => !appendOnly && snapshots === false))
     return warning(
-      'no append-only file and no snapshots: a restart of Redis loses teams, keys and tokens',
-      'set appendonly yes; running gateways restore what they have in memory, a backup the rest',
+      'Redis writes no append-only file and no snapshots: its restart loses teams, keys and tokens.',
+      'Set appendonly yes; running gateways restore what they have in memory, a backup the rest.',
     );
   return warning(
-    'snapshots only: a crash of Redis loses the changes since the last one',
-    'set appendonly yes',
+    'Redis writes snapshots only: its crash loses the changes since the last one.',
+    'Set appendonly yes.',
   );
 }
 
@@ -111,7 +112,7 @@ function clock(all: readonly ServerFacts[]): string | CheckResult {
   const worst = Math.max(...all.map(({ driftMs }) => Math.abs(driftMs)));
   if (worst <= DRIFT_MS) return `${Math.round(worst / 1000)} s apart`;
   return warning(
-    `the clocks of Redis and this machine differ by ${Math.round(worst / 1000)} s`,
-    'synchronise both (NTP)',
+    `The clocks of Redis and this machine differ by ${Math.round(worst / 1000)} s.`,
+    'Synchronise both (NTP).',
   );
 }

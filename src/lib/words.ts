@@ -1,0 +1,41 @@
+/** Sentences for people, with times in UTC. */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** E.g. `15 minutes`: one unit, rounded; the next one from one and a half of it. */
+export function roughly(ms: number): string {
+  const length = Math.abs(ms);
+  const units = [
+    [DAY_MS, 'day'],
+    [HOUR_MS, 'hour'],
+    [MINUTE_MS, 'minute'],
+    [1000, 'second'],
+  ] as const;
+  const [size, name] = units.find(([unit]) => length >= 1.5 * unit) ?? units[3];
+  const count = Math.round(length / size);
+  return `${count} ${name}${count === 1 ? '' : 's'}`;
+}
+
+/** `2026-11-21 14:02 UTC` */
+export function minuteOf(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** `02:48 UTC (15 minutes)`, of another day than now `2026-11-21 14:02 UTC (8 days)`; the length is the one from or to now. */
+export function momentIn(atMs: number, nowMs: number): string {
+  const [at, now] = [minuteOf(atMs), minuteOf(nowMs)];
+  const isToday = at.slice(0, 10) === now.slice(0, 10);
+  return `${isToday ? at.slice(11) : at} (${roughly(atMs - nowMs)})`;
+}
+
+/** E.g. ` since 14:02 UTC (3 hours)`; empty for null. */
+export function since(isoTime: string | null, nowMs: number): string {
+  return isoTime === null ? '' : ` since ${momentIn(Date.parse(isoTime), nowMs)}`;
+}
+
+/** The message of an error as a sentence. */
+export function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!…]$/.test(message) ? '' : '.'}`;
+}
