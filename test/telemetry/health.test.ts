@@ -166,6 +166,7 @@ describe('since when a part is so bad', () => {
           get isOpen() {
             return state.open;
           },
+          failures: 10,
           leftMs: () => 1000,
         },
         pause: { leftMs: () => Number(state.paused) * 1000 },
