@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toCsv } from '../../src/reports/rows/row-formats.js';
 import { columnsOf } from '../../src/web/explorer/columns.js';
+import { totalOf } from '../../src/web/explorer/compare.js';
 import { joinCsv, parseCsv } from '../../src/web/explorer/join-csv.js';
 import type { Meta, Row } from '../../src/web/explorer/parse.js';
 import {
@@ -13,7 +14,7 @@ import {
   pathOf,
   readQuestion,
 } from '../../src/web/explorer/question.js';
-import { combine, currenciesIn, type Part, partTotal } from '../../src/web/explorer/several.js';
+import { combine, currenciesIn, type Part } from '../../src/web/explorer/several.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 
 const asked = (...ids: string[]) => {
@@ -105,9 +106,9 @@ describe('reports of several advertisers together', () => {
     const [clicks, reach] = columnsOf(rows).filter(({ numeric }) => numeric);
     if (clicks === undefined || reach === undefined) throw new Error('no columns');
     const told = part('1', rows, { totals: { clicks: 5, reach: 3 } });
-    expect([partTotal(told, clicks), partTotal(told, reach)]).toEqual([5, 3]);
+    expect([totalOf(told.report, clicks), totalOf(told.report, reach)]).toEqual([5, 3]);
     const untold = part('1', rows);
-    expect([partTotal(untold, clicks), partTotal(untold, reach)]).toEqual([5, null]);
+    expect([totalOf(untold.report, clicks), totalOf(untold.report, reach)]).toEqual([5, null]);
   });
 });
 

@@ -81,10 +81,10 @@ export function mixesMoney(name: string, rows: readonly Row[]): boolean {
 /** @returns null if the column may be summed */
 export function whyNoSum(name: string): string | null {
   if (PEOPLE.test(name))
-    return `${titleOf(name)} counts people. A person reached on two days, or by two campaigns, would count twice in a sum. The total is the platform's own, for the whole period.`;
+    return `${titleOf(name)} counts people. A person reached on two days, by two campaigns or by two advertisers would count twice in a sum.`;
   if (RATE.test(name)) return `${titleOf(name)} is a rate; rates do not add up.`;
   if (SUMMABLE.test(name)) return null;
-  return `It is not known whether ${titleOf(name)} may be added up; the total is the platform's own.`;
+  return `It is not known whether ${titleOf(name)} may be added up.`;
 }
 
 /** `campaignName` as `Campaign name`. */

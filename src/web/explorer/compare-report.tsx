@@ -2,19 +2,22 @@
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
-import { compact, count, counted } from '../ui/format.js';
 import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
-import { inWords, otherPeriod, periodsInWords } from './against.js';
-import { columnsOf, type ReportColumn, shown } from './columns.js';
+import { otherPeriod, periodsInWords } from './against.js';
+import { columnsOf, currencyOf, exactly, type ReportColumn, written } from './columns.js';
 import { type Change, type ComparedGroup, compareGroups, compareTotals, dayValues } from './compare.js';
+import { calculatedColumns } from './measures.js';
+import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { advertisersOf, daysOf, type Period, type Viewed } from './question.js';
+import { type About, advertisersOf, daysOf, type Period, type Viewed } from './question.js';
 import { combine, type Part } from './several.js';
 import { Progress } from './several-progress.js';
+import { periodWords, spansOf } from './spans.js';
 import { useReport } from './use-report.js';
 import { isOpen, useSeveral } from './use-several.js';
 
 interface CompareProps extends Viewed {
+  readonly about: About;
   /** Of all advertisers of the question. */
   readonly report: Report;
 }
@@ -29,7 +32,7 @@ export function CompareReport(props: CompareProps) {
   const question = { ...props.question, period: '', dateFrom: before.from, dateTo: before.to };
   const Other = question.others.length === 0 ? OfOne : OfSeveral;
   return (
-    <Card title={`Compared with ${inWords(before)}`}>
+    <Card title={`Compared with ${periodWords(before)}`}>
       <p class="small quiet">{periodsInWords(view, now, before)}</p>
       <Other {...props} question={question} now={now} before={before} />
     </Card>
@@ -102,11 +105,16 @@ interface BothProps extends PeriodsProps {
 
 function Both({ view, ...both }: BothProps) {
   const { report, other } = both;
-  const { measures, groups } = useMemo(() => {
-    const all = columnsOf([...report.rows, ...other.rows]).filter(({ numeric }) => numeric);
-    const names = all.map(({ name }) => name);
-    return { measures: all, groups: compareGroups(report.rows, other.rows, report.meta.split, names) };
-  }, [report, other]);
+  const { measures, groups, currency } = useMemo(() => {
+    const rows = [...report.rows, ...other.rows];
+    const own = columnsOf(rows);
+    const all = [...own, ...calculatedColumns(own)].filter(({ numeric }) => numeric);
+    return {
+      measures: all,
+      currency: currencyOf(rows, both.about.currency),
+      groups: compareGroups(report.rows, other.rows, report.meta.split, all),
+    };
+  }, [report, other, both.about.currency]);
   const chosen = measures.find(({ name }) => name === view.metric) ?? measures[0];
   if (chosen === undefined) return <Empty>Neither period has rows.</Empty>;
   const total = compareTotals(report, other, measures);
@@ -114,75 +122,110 @@ function Both({ view, ...both }: BothProps) {
   const ordered = [chosen, ...measures.filter((one) => one !== chosen)];
   return (
     <>
-      <Totals {...both} column={chosen} change={total.changes[chosen.name]} />
-      {report.meta.split.includes('date') ? <Overlay {...both} column={chosen} /> : null}
-      <ChangesTable groups={groups} total={total} measures={ordered} />
+      <Totals {...both} column={chosen} currency={currency} change={total.changes[chosen.name]} />
+      {report.meta.split.includes('date') ? <Overlay {...both} column={chosen} currency={currency} /> : null}
+      <ChangesTable groups={groups} total={total} measures={ordered} currency={currency} />
     </>
   );
 }
 
-type OfColumn = Omit<BothProps, 'view'> & { readonly column: ReportColumn };
+interface OfColumn extends Omit<BothProps, 'view'> {
+  readonly column: ReportColumn;
+  /** Of all rows; null: unknown, or they have several. */
+  readonly currency: string | null;
+}
 
 /** The measure, its unit, both totals and their difference in a sentence. */
-function Totals({ report, column, now, before, change }: OfColumn & { readonly change: Change | undefined }) {
-  const { now: here = null, before: there = null, diff = null, percent = null } = change ?? {};
-  const measure = <strong>{nameOf(column, report)}</strong>;
-  if (here === null || there === null)
-    return (
-      <p>
-        {measure}: {whyNoTotal(column, here, there, inWords(before))}
-      </p>
-    );
+function Totals(props: OfColumn & { readonly change: Change | undefined }) {
+  const { column, currency, now, before, change } = props;
+  const { now: here = null, before: there = null, percent = null } = change ?? {};
+  const text = (value: number | null) => written(value, column, undefined, currency);
+  const both = `${text(here)} from ${periodWords(now)}; ${text(there)} from ${periodWords(before)}`;
   return (
     <p>
-      {measure}: {written(here)} from {inWords(now)}; {written(there)} from {inWords(before)};{' '}
-      {diff === 0 ? 'no difference' : `${written(Math.abs(diff ?? 0))} ${(diff ?? 0) < 0 ? 'less' : 'more'}`}
-      {percent === null || diff === 0 ? '' : ` (${share.format(percent)} %)`}.
+      <strong>{unitWords(column, currency)}</strong>:{' '}
+      {here === null || there === null
+        ? whyNoTotal(column, here, there, text)
+        : `${both}; ${differenceIn(here - there, percent, column, text)}.`}
     </p>
   );
 }
 
-function whyNoTotal(column: ReportColumn, here: number | null, there: number | null, other: string): string {
-  if (column.noSum !== null) return `no total for both periods. ${column.noSum}`;
-  if (here === null && there === null) return 'neither period has rows.';
-  return here === null
-    ? `${written(there)} from ${other}; this period has no rows.`
-    : `${written(here)} in this period; no rows from ${other}.`;
+/** `Spent, USD` */
+function unitWords({ title, unit }: ReportColumn, currency: string | null): string {
+  if (unit === 'money') return currency === null ? title : `${title}, ${currency}`;
+  return unit === 'share' ? `${title}, %` : title;
 }
 
-/** With the currency of money. */
-function nameOf({ title }: ReportColumn, _report: Report): string {
-  return title;
+function differenceIn(
+  diff: number,
+  percent: number | null,
+  { unit }: ReportColumn,
+  text: (value: number) => string,
+): string {
+  if (diff === 0) return 'no difference';
+  const size = Math.abs(diff);
+  const words = unit === 'share' ? `${numbers.full(size, unit, null)} points` : text(size);
+  return `${words} ${diff < 0 ? 'less' : 'more'}${percent === null ? '' : ` (${signedShare(percent)})`}`;
 }
 
-function Overlay({ report, other, column, now, before }: OfColumn) {
-  const { times, lines } = useMemo(() => {
+const signedShare = (percent: number): string => `${numbers.signed(percent, 1)} %`;
+
+function whyNoTotal(
+  { noSum }: ReportColumn,
+  here: number | null,
+  there: number | null,
+  text: (value: number) => string,
+): string {
+  if (noSum !== null) return `no total of both periods. ${noSum}`;
+  const now = here === null ? 'none' : text(here);
+  return `${now} in this period; ${there === null ? 'none' : text(there)} in the other.`;
+}
+
+function Overlay({ report, other, column, currency, now, before }: OfColumn) {
+  const { times, steps, lines } = useMemo(() => {
     const days = daysOf(now);
-    const earlier = dayValues(other.rows, daysOf(before), column);
+    const earlier = spansOf(before, 'day');
+    const there = dayValues(
+      other.rows,
+      earlier.map(({ start }) => start),
+      column,
+    );
     return {
       times: days.map((day) => Date.parse(day) / 1000),
+      steps: {
+        title: 'Day',
+        of: spansOf(now, 'day').map(({ title, short }, index) => ({
+          title: `${title}, compared with ${earlier[index]?.title ?? 'no day'}`,
+          short,
+        })),
+      },
       lines: [
-        { title: inWords(now), color: '--c1', values: dayValues(report.rows, days, column) },
+        { title: periodWords(now), color: '--c1', values: dayValues(report.rows, days, column) },
         {
-          title: inWords(before),
+          title: periodWords(before),
           color: '--c3',
           dashed: true,
-          values: days.map((_, index) => earlier[index] ?? null),
+          values: days.map((_, index) => there[index] ?? null),
         },
       ],
     };
   }, [report, other, column, now.from, now.to, before.from, before.to]);
   if (lines.every(({ values }) => values.every((value) => value === null)))
     return <Empty>{`${column.title} cannot be shown for all rows. ${column.noSum ?? ''}`}</Empty>;
+  const { unit, ratio } = column;
   return (
     <>
-      <h3>{nameOf(column, report)}, by day</h3>
+      <h3>{unitWords(column, currency)}, by day</h3>
       <Chart
-        label={`${nameOf(column, report)} by day in both periods, side by side from their first days`}
+        label={`${unitWords(column, currency)} by day in both periods`}
         times={times}
+        steps={steps}
         lines={lines}
         height={220}
-        format={compact}
+        format={(value) => numbers.short(value, unit, currency)}
+        exact={(value) => numbers.full(value, unit, currency)}
+        whole={unit === 'number' && ratio === null}
       />
     </>
   );
@@ -195,15 +238,16 @@ interface ChangesTableProps {
   /** Includes groups that are not shown. */
   readonly total: ComparedGroup;
   readonly measures: readonly ReportColumn[];
+  readonly currency: string | null;
 }
 
-function ChangesTable({ groups, total, measures }: ChangesTableProps) {
+function ChangesTable({ groups, total, measures, currency }: ChangesTableProps) {
   const columns = measures.map(
-    ({ name, title }): Column<ComparedGroup> => ({
-      title,
+    (column): Column<ComparedGroup> => ({
+      title: column.title,
       numeric: true,
-      cell: ({ changes }) => <ChangeCell change={changes[name]} />,
-      by: ({ changes }) => changes[name]?.diff ?? null,
+      cell: ({ changes }) => <ChangeCell change={changes[column.name]} column={column} currency={currency} />,
+      by: ({ changes }) => changes[column.name]?.diff ?? null,
     }),
   );
   return (
@@ -219,7 +263,7 @@ function ChangesTable({ groups, total, measures }: ChangesTableProps) {
         A dash means no row, or no sum. Totals are the platform’s own for each period, else the sum of the
         rows, if there is one.
         {groups.length > MOST_GROUPS
-          ? ` The first ${count(MOST_GROUPS)} of ${count(groups.length)} groups.`
+          ? ` The first ${numbers.whole(MOST_GROUPS)} of ${numbers.whole(groups.length)} groups.`
           : ''}
       </p>
     </>
@@ -233,23 +277,22 @@ const titled = ({ title, in: where }: ComparedGroup) => (
   </>
 );
 
-const signed = (maximumFractionDigits: number) =>
-  new Intl.NumberFormat('en-US', { maximumFractionDigits, signDisplay: 'exceptZero' });
-const [change, share] = [signed(2), signed(1)];
+interface ChangeCellProps extends Pick<OfColumn, 'column' | 'currency'> {
+  readonly change: Change | undefined;
+}
 
-const written = (value: number | null) => shown(value, true) || '–';
-
-function ChangeCell({ change: known }: { readonly change: Change | undefined }) {
-  const { now = null, before = null, diff = null, percent = null } = known ?? {};
+function ChangeCell({ change, column, currency }: ChangeCellProps) {
+  const { now = null, before = null, diff = null, percent = null } = change ?? {};
   if (now === null && before === null) return <>–</>;
-  const was = `before: ${written(before)}`;
+  const text = (value: number | null) => written(value, column, undefined, currency) || '–';
+  const full = (value: number | null) => exactly(value, column, undefined, currency) ?? text(value);
   return (
-    <span title={was}>
-      {written(now)}
+    <span title={`${full(now)}, before: ${full(before)}`}>
+      {text(now)}
       <br />
       <span class="small quiet">
-        {diff === null ? was : change.format(diff)}
-        {percent === null ? '' : ` (${share.format(percent)} %)`}
+        {diff === null ? `before: ${text(before)}` : numbers.signed(diff, 2)}
+        {percent === null ? '' : ` (${signedShare(percent)})`}
       </span>
     </span>
   );

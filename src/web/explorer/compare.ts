@@ -1,6 +1,7 @@
 /** Compares two periods of a report by group; sums only columns that may be summed. Pure. */
-import { MIXED, type ReportColumn, sumOf, tidy, totalsOf, whyNoSum } from './columns.js';
+import { MIXED, type ReportColumn, tidy, totalsOf } from './columns.js';
 import { ofItsCurrency } from './group.js';
+import { valueOver } from './measures.js';
 import type { Report, Row } from './parse.js';
 
 export interface Change {
@@ -33,15 +34,19 @@ export function compareGroups(
   now: readonly Row[],
   before: readonly Row[],
   split: readonly string[],
-  measures: readonly string[],
+  measures: readonly ReportColumn[],
 ): ComparedGroup[] {
   const [here, there] = [groupsOf(now, split), groupsOf(before, split)];
   const groups = [...new Set([...here.keys(), ...there.keys()])].map((key): ComparedGroup => {
     const [one, other] = [here.get(key), there.get(key)];
-    const changes = measures.map((name): [string, Change] => [
-      name,
-      changeOf(summed(one?.rows ?? [], name), summed(other?.rows ?? [], name)),
-    ]);
+    const changes = measures.map((column): [string, Change] => {
+      // A group has one currency.
+      const summable = column.noSum === MIXED ? { ...column, noSum: null } : column;
+      return [
+        column.name,
+        changeOf(valueOver(one?.rows ?? [], summable), valueOver(other?.rows ?? [], summable)),
+      ];
+    });
     return {
       key,
       title: one?.title ?? other?.title ?? '',
@@ -49,26 +54,31 @@ export function compareGroups(
       changes: Object.fromEntries(changes),
     };
   });
-  const [first = ''] = measures;
-  const size = ({ changes }: ComparedGroup) => changes[first]?.now ?? Number.NEGATIVE_INFINITY;
+  const [first] = measures;
+  const size = ({ changes }: ComparedGroup) =>
+    changes[first?.ratio?.under ?? first?.name ?? '']?.now ?? Number.NEGATIVE_INFINITY;
   return groups.sort((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
 }
 
 /** The platform's totals of both periods, or else the sums of rows. */
 export function compareTotals(now: Report, before: Report, measures: readonly ReportColumn[]): ComparedGroup {
-  const changes = measures.map((column): [string, Change] => [
-    column.name,
-    changeOf(totalOf(now, column), totalOf(before, column)),
-  ]);
+  const isMixed = measures.some(({ noSum }) => noSum === MIXED);
+  const changes = measures.map((column): [string, Change] => {
+    // Amounts of different currencies, and what is calculated from them.
+    if (column.noSum === MIXED || (isMixed && column.unit === 'money' && column.ratio !== null))
+      return [column.name, changeOf(null, null)];
+    return [column.name, changeOf(totalOf(now, column), totalOf(before, column))];
+  });
   return { key: '', title: 'Total', in: 'both', changes: Object.fromEntries(changes) };
 }
 
-/** @param column of both periods together: with different currencies, totals cannot be compared */
-function totalOf({ rows, meta }: Report, { name, noSum }: ReportColumn): number | null {
-  const told = totalsOf(meta)?.[name];
-  if (noSum === MIXED) return null;
+/** The platform's own total of a report, else that of its rows; null if there is none. */
+export function totalOf({ rows, meta }: Report, column: ReportColumn): number | null {
+  const totals = totalsOf(meta);
+  const told = totals?.[column.name];
   if (typeof told === 'number') return told;
-  return noSum === null && rows.length > 0 ? sumOf(rows, name) : null;
+  const all = column.ratio === null || totals === null ? null : valueOver([totals], column);
+  return all ?? (column.noSum === null ? valueOver(rows, column) : null);
 }
 
 function groupsOf(rows: readonly Row[], split: readonly string[]) {
@@ -82,13 +92,6 @@ function groupsOf(rows: readonly Row[], split: readonly string[]) {
   return groups;
 }
 
-/** The sum, or the only value of a column that may not be summed. @param rows of one currency */
-function summed(rows: readonly Row[], name: string): number | null {
-  const values = rows.map((row) => row[name]).filter((value) => typeof value === 'number');
-  if (values.length === 0 || (rows.length > 1 && whyNoSum(name) !== null)) return null;
-  return tidy(values.reduce((sum, value) => sum + value, 0));
-}
-
 /** @param column of both periods together. @returns one value per day; null: no row, or no sum */
 export function dayValues(
   rows: readonly Row[],
@@ -100,8 +103,5 @@ export function dayValues(
     const day = String(row.date);
     byDay.set(day, [...(byDay.get(day) ?? []), row]);
   }
-  return days.map((day) => {
-    const here = byDay.get(day) ?? [];
-    return here.length > 1 && column.noSum !== null ? null : summed(here, column.name);
-  });
+  return days.map((day) => valueOver(byDay.get(day) ?? [], column));
 }

@@ -7,10 +7,10 @@ import { Card, Name, Tag, Wait } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
-import { inWords } from './against.js';
 import { endpointTitle } from './endpoints.js';
 import { type Pin, type Pins as PinList, questionOf, splitWords } from './pinned.js';
 import { addressOf } from './question.js';
+import { periodWords } from './spans.js';
 import { type AdvertiserNames, useNames, useTeam } from './team.js';
 
 const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
@@ -78,7 +78,7 @@ function nameOf({ advertiserId }: Pin, names: AdvertiserNames): string {
 function periodOf(period: Pin['period']): string {
   const { from = null, to = null } = period ?? {};
   if (from === null && to === null) return 'chosen by the platform';
-  return inWords({ from: from ?? 'the first day', to: to ?? 'the latest day' });
+  return periodWords({ from: from ?? 'the first day', to: to ?? 'the latest day' });
 }
 
 export function Pins() {

@@ -19,16 +19,7 @@ export interface Question {
 }
 
 /** Members of the view that another question keeps. */
-const KEPT = [
-  'metric',
-  'by',
-  'shape',
-  'lines',
-  'against',
-  'weekdays',
-  'otherFrom',
-  'otherTo',
-] as const;
+const KEPT = ['metric', 'by', 'shape', 'lines', 'against', 'weekdays', 'otherFrom', 'otherTo'] as const;
 const VIEW = [...KEPT, 'sort', 'filter', 'panel', 'tool', 'between'] as const;
 
 /** At once: each is a report of its own. */

@@ -17,6 +17,12 @@ const SHAPES = [
   { value: 'lines', title: 'Lines' },
 ] as const;
 
+const OF_ADVERTISERS: readonly string[] = ['date', 'advertiser'];
+const LINES = [
+  { value: '', title: 'Advertisers' },
+  { value: 'split', title: 'As split' },
+] as const;
+
 interface ReportChartProps extends Pick<Viewed, 'view' | 'setView'> {
   readonly report: Report;
   readonly about: About;
@@ -30,16 +36,19 @@ export function ReportChart(props: ReportChartProps) {
   const { report, about, measures, metric, spans, view, setView } = props;
   const { rows, meta } = report;
   const by = spanIn(view.by);
+  const hasMore =
+    meta.split.includes('advertiser') && meta.split.some((one) => !OF_ADVERTISERS.includes(one));
+  const isByAdvertiser = hasMore && view.lines !== 'split';
   const grouped = useMemo(() => {
     const whole = about.advertiser ?? metric.title;
     return groupRows(
       rows,
       spans.map(({ start }) => start),
-      meta.split,
+      isByAdvertiser ? OF_ADVERTISERS : meta.split,
       metric,
       whole,
     );
-  }, [rows, spans, meta, metric.name, about.advertiser]);
+  }, [rows, spans, meta, metric.name, about.advertiser, isByAdvertiser]);
   const isByDate = meta.split.includes('date');
   const optionsOf = (calculated: boolean) =>
     measures
@@ -57,6 +66,14 @@ export function ReportChart(props: ReportChartProps) {
       {isByDate ? (
         <Choice label="By" options={SPANS} value={by} choose={(one) => setView({ by: one }, true)} />
       ) : null}
+      {isByDate && hasMore ? (
+        <Choice
+          label="Lines of"
+          options={LINES}
+          value={isByAdvertiser ? '' : 'split'}
+          choose={(lines) => setView({ lines }, true)}
+        />
+      ) : null}
       {isByDate && grouped.stackable && grouped.lines.length > 1 ? (
         <Choice
           label="Shape"
@@ -73,6 +90,8 @@ export function ReportChart(props: ReportChartProps) {
         <Empty>Split by date to see a chart by day.</Empty>
       ) : metric.noSum !== null && metric.noSum !== MIXED && by !== 'day' ? (
         <Empty>{`${metric.noSum} So there is none by ${by}; choose Day.`}</Empty>
+      ) : grouped.lines.every(({ values }) => values.every((value) => value === null)) ? (
+        <Empty>{`There is no ${metric.title} of these lines. ${metric.noSum ?? ''}`}</Empty>
       ) : (
         <Lines {...props} grouped={grouped} />
       )}

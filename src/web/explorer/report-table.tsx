@@ -41,6 +41,7 @@ export function ReportTable(props: TableProps) {
     .filter((column) => !constant.includes(column))
     .map((column) => ({ ...column, width: roomOf(column, props, totals) }));
   const all = counted(rows.length, 'row');
+  const hasTotals = totalsOf(meta) !== null;
   return (
     <Card title="Rows">
       <Constants columns={constant} row={rows[0]} />
@@ -66,7 +67,14 @@ export function ReportTable(props: TableProps) {
         />
       )}
       <div class="small quiet">
-        {columns.map(({ name, noSum }) => (noSum === null ? null : <p key={name}>* {noSum}</p>))}
+        {columns.map(({ name, noSum }) =>
+          noSum === null ? null : (
+            <p key={name}>
+              * {noSum}
+              {hasTotals ? ' The total is the platform’s own, for the whole period.' : ''}
+            </p>
+          ),
+        )}
         <Calculated of={columns.filter(({ ratio }) => ratio !== null)} />
       </div>
     </Card>

@@ -1,5 +1,4 @@
 /** Reports of several advertisers as one. Nothing is added that does not add up. Pure. */
-import { type ReportColumn, sumOf, totalsOf } from './columns.js';
 import type { Meta, Report, Row } from './parse.js';
 
 /** The report of one advertiser. */
@@ -56,10 +55,3 @@ export const currenciesIn = (rows: readonly Row[]): string[] =>
       rows.flatMap(({ currency }) => (typeof currency === 'string' && currency !== '' ? currency : [])),
     ),
   ].sort();
-
-/** The platform's own total for one advertiser, else the sum of its rows; null if there is none. */
-export function partTotal({ report }: Part, { name, noSum }: ReportColumn): number | null {
-  const told = totalsOf(report.meta)?.[name];
-  if (typeof told === 'number') return told;
-  return noSum === null && report.rows.length > 0 ? sumOf(report.rows, name) : null;
-}

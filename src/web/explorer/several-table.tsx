@@ -1,0 +1,158 @@
+/** Each advertiser of a report of several: its state, and the platform's own totals; below them sums of each currency. */
+import { useMemo } from 'preact/hooks';
+import { wordsOf } from '../ui/api.js';
+import { type Column, DataTable } from '../ui/data-table.js';
+import { Name } from '../ui/parts.js';
+import { hrefOf } from '../ui/route.js';
+import { columnsOf, currencyOf, exactly, MIXED, mixesMoney, type ReportColumn, written } from './columns.js';
+import { totalOf } from './compare.js';
+import { useIsForbidden } from './forbidden.js';
+import { calculatedColumns, valueOver } from './measures.js';
+import type { Row } from './parse.js';
+import { addressOf, eachOf, type Viewed } from './question.js';
+import { currenciesIn, type Part } from './several.js';
+import type { Load } from './use-several.js';
+
+interface TableProps extends Pick<Viewed, 'question' | 'view'> {
+  readonly loads: readonly Load[];
+  /** Those that are loaded. */
+  readonly parts: readonly Part[];
+  readonly nameOf: (id: string) => string | null;
+  /** Of rows that name none; null: unknown. */
+  readonly currency: string | null;
+}
+
+/** An advertiser, or the sum of one currency. */
+interface Line {
+  readonly key: string;
+  /** Null: a sum. */
+  readonly load: Load | null;
+  readonly title: string;
+  readonly currency: string | null;
+  readonly valueOf: (column: ReportColumn) => number | null;
+}
+
+export function AdvertisersTable(props: TableProps) {
+  const { view, loads, parts } = props;
+  const measures = useMemo(() => measuresOf(parts, view.metric), [parts, view.metric]);
+  const columns: Column<Line>[] = [
+    { title: 'Advertiser', by: ({ title }) => title, cell: (line) => <Advertiser {...props} line={line} /> },
+    ...measures.map(
+      (column): Column<Line> => ({
+        title: column.title,
+        numeric: true,
+        by: (line) => line.valueOf(column),
+        cell: (line) => <Value line={line} column={column} />,
+      }),
+    ),
+  ];
+  const noSums = measures.filter(({ noSum }) => noSum !== null && noSum !== MIXED);
+  return (
+    <>
+      <DataTable
+        caption="Advertisers"
+        rows={loads.map((load) => lineOf(load, props))}
+        keyOf={({ key }) => key}
+        columns={columns}
+        feet={sumsOf(props)}
+      />
+      {noSums.length === 0 ? null : (
+        <p class="small quiet">
+          {noSums.map(({ title }) => title).join(', ')}: the platform’s own for each advertiser, and no sum. A
+          person may be reached by several of them.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The chosen one first. */
+function measuresOf(parts: readonly Part[], metric: string): ReportColumn[] {
+  const own = columnsOf(parts.flatMap(({ report }) => report.rows));
+  const all = [...own, ...calculatedColumns(own)].filter(({ numeric }) => numeric);
+  return [...all.filter(({ name }) => name === metric), ...all.filter(({ name }) => name !== metric)];
+}
+
+/** Within one currency amounts add up. */
+const within = (column: ReportColumn): ReportColumn =>
+  column.noSum === MIXED ? { ...column, noSum: null } : column;
+
+function lineOf(load: Load, { parts, nameOf, currency }: TableProps): Line {
+  const report = parts.find(({ id }) => id === load.id)?.report;
+  return {
+    key: load.id,
+    load,
+    title: nameOf(load.id) ?? `Advertiser ${load.id}`,
+    currency: report === undefined ? null : currencyOf(report.rows, currency),
+    valueOf: (column) =>
+      report === undefined || mixesMoney(column.ratio?.over ?? column.name, report.rows)
+        ? null
+        : totalOf(report, within(column)),
+  };
+}
+
+/** One line, or one for each currency. */
+function sumsOf({ parts, currency }: TableProps): Line[] {
+  const rows = parts.flatMap(({ report }) => report.rows);
+  if (parts.length < 2 || rows.length === 0) return [];
+  const sum = (title: string, of: readonly Row[], its: string | null): Line => ({
+    key: title,
+    load: null,
+    title,
+    currency: its,
+    valueOf: (column) => (within(column).noSum === null ? valueOver(of, within(column)) : null),
+  });
+  const currencies = currenciesIn(rows);
+  if (currencies.length < 2) return [sum('Sum', rows, currencyOf(rows, currency))];
+  return currencies.map((one) =>
+    sum(
+      `Sum, ${one}`,
+      rows.filter((row) => row.currency === one),
+      one,
+    ),
+  );
+}
+
+function Value({ line, column }: { readonly line: Line; readonly column: ReportColumn }) {
+  const value = line.valueOf(column);
+  if (value !== null)
+    return (
+      <span title={exactly(value, column, undefined, line.currency)}>
+        {written(value, column, undefined, line.currency)}
+      </span>
+    );
+  if (line.load !== null || column.noSum === null) return <>–</>;
+  return (
+    <span class="quiet" title={column.noSum}>
+      no sum
+    </span>
+  );
+}
+
+const WORDS = { waiting: 'waits', loading: 'is asked …', stopped: 'not asked' } as const;
+
+/** Leads to its own report, which has what several lack. */
+function Advertiser({ question, view, line: { load, title } }: TableProps & { readonly line: Line }) {
+  const isForbidden = useIsForbidden();
+  if (load === null) return <>{title}</>;
+  const alone = eachOf(question).find(({ advertiserId }) => advertiserId === load.id) ?? question;
+  const words =
+    load.is === 'loaded'
+      ? ''
+      : load.is !== 'failed'
+        ? WORDS[load.is]
+        : isForbidden(load.error, load.id)
+          ? 'Your team may not see it.'
+          : wordsOf(load.error);
+  return (
+    <span>
+      <a href={hrefOf(['report'], addressOf(alone, view))}>
+        <Name>{title}</Name>
+      </a>{' '}
+      <span class="small quiet">{load.id}</span>{' '}
+      <span class={load.is === 'failed' ? 'small fault' : 'small quiet'}>
+        <bdi>{words}</bdi>
+      </span>
+    </span>
+  );
+}
