@@ -28,7 +28,7 @@ const SUMMABLE =
 const PEOPLE = /reach|unique|user|people|household|frequency/i;
 const RATE = /rate|ratio|ctr|cpm|cpc|cpa|cpv|roas|share|percent|average|avg|viewability/i;
 const ID = /(^id|Ids?)$/;
-const SAMPLE = 200;
+export const SAMPLE = 200;
 export const MIXED = 'The rows have different currencies, which do not add up.';
 
 /**
@@ -43,10 +43,6 @@ export function columnsOf(rows: readonly Row[], currency: string | null = null):
     const told = looked.filter((row) => row[name] !== null && row[name] !== undefined);
     const counted = !ID.test(name) && told.length > 0 && told.every((row) => typeof row[name] === 'number');
     const unit = counted && (MONEY.test(name) || MONEY_RATE.test(name)) ? 'money' : 'number';
-    const longest = told.reduce<number>(
-      (most, row) => Math.max(most, written(row[name], { numeric: counted, unit }, row, currency).length),
-      0,
-    );
     return {
       name,
       title: titleOf(name),
@@ -54,13 +50,24 @@ export function columnsOf(rows: readonly Row[], currency: string | null = null):
       noSum: counted ? (mixesMoney(name, rows) ? MIXED : whyNoSum(name)) : null,
       unit,
       ratio: null,
-      // Letters are narrower than digits.
-      width: Math.min(
-        counted ? 18 : 36,
-        Math.max(titleOf(name).length + 1, Math.ceil(counted ? longest : longest * 0.85) + 3),
-      ),
+      width: widthOf({ title: titleOf(name), name, numeric: counted, unit }, told, currency),
     };
   });
+}
+
+/** Room for the title and the values of the rows; letters are narrower than digits. @returns approximate characters */
+export function widthOf(
+  column: Pick<ReportColumn, 'name' | 'title' | 'numeric' | 'unit'>,
+  rows: readonly Row[],
+  currency: string | null,
+): number {
+  const { name, title, numeric } = column;
+  const longest = rows.reduce<number>(
+    (most, row) => Math.max(most, written(row[name], column, row, currency).length),
+    0,
+  );
+  const room = Math.ceil(numeric ? longest : longest * 0.85) + 3;
+  return Math.min(numeric ? 18 : 36, Math.max(title.length + 1, room));
 }
 
 /** Whether all rows have the same value; days and measures never count as constant. */

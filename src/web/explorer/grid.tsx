@@ -19,7 +19,7 @@ interface GridProps {
   readonly setSort: (sort: string) => void;
   readonly write: (row: Row, column: ReportColumn) => CellText;
   /** A tag after a value. */
-  readonly mark: (row: Row, column: string) => ComponentChildren;
+  readonly mark: (row: Row, column: ReportColumn) => ComponentChildren;
   /** Sticky rows at the end. */
   readonly feet: readonly Foot[];
 }
@@ -65,7 +65,7 @@ export function Grid({ label, columns, rows, sort, setSort, write, mark, feet }:
                 return (
                   <td key={column.name} class={styleOf(column)} title={exact}>
                     <bdi>{text}</bdi>
-                    {mark(row, column.name)}
+                    {mark(row, column)}
                   </td>
                 );
               })}

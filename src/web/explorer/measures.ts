@@ -74,7 +74,7 @@ export function calculatedColumns(columns: readonly ReportColumn[]): ReportColum
     if (over === undefined || under === undefined || columns.some((column) => own.test(column.name)))
       return [];
     const ratio = { over, under, times };
-    return [{ name, title, unit, ratio, numeric: true, noSum: null, width: Math.max(9, title.length + 1) }];
+    return [{ name, title, unit, ratio, numeric: true, noSum: null, width: title.length + 1 }];
   });
 }
 

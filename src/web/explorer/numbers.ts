@@ -4,7 +4,7 @@
 export type Unit = 'number' | 'money' | 'share';
 
 /** Below this, two decimals would say little or nothing. */
-const SMALL = 0.1;
+const SMALL = 0.01;
 
 /** @param locale `de-DE` */
 export function numbersIn(locale: string) {

@@ -6,7 +6,7 @@ import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js'
 import { Button, Card, Empty, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { AgainstLine } from './against-line.js';
-import { columnsOf } from './columns.js';
+import { columnsOf, SAMPLE, widthOf } from './columns.js';
 import { CompareReport } from './compare-report.js';
 import { CopyLink } from './copy-link.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
@@ -94,7 +94,11 @@ function arrangedBy(loaded: Report, by: SpanName, currency: string | null) {
   const period = meta.split.includes('date') ? periodOf(loaded) : null;
   const spans = period === null ? [] : spansOf(period, by);
   const shown = period === null || by === 'day' ? rows : rowsBy(rows, daysOf(period), by, meta.split, own);
-  return { columns, spans, report: { ...loaded, rows: withMeasures(shown, columns) } };
+  const all = withMeasures(shown, columns);
+  const sized = columns.map((column) =>
+    column.ratio === null ? column : { ...column, width: widthOf(column, all.slice(0, SAMPLE), currency) },
+  );
+  return { columns: sized, spans, report: { ...loaded, rows: all } };
 }
 
 /** That of the answer, else from the first to the last day of its rows. */

@@ -146,7 +146,7 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
           </p>
         )}
         {parts.length === 0 ? null : (
-          <p>* Not whole: {parts.map((span) => `${span.title} has ${span.part}`).join('; ')}.</p>
+          <p>* Incomplete: {parts.map((span) => `${span.title} (${span.part})`).join('; ')}.</p>
         )}
         {provisional === undefined ? null : <p>Shaded: provisional days, from {provisional} on.</p>}
       </div>

@@ -130,13 +130,18 @@ const CURRENCY: FieldSpec = {
 
 /** Unknown values from the address stay selectable. */
 function reportField({ endpoint }: Question, endpoints: readonly Endpoint[]): FieldSpec {
-  const names = endpoints.map(({ name }) => name);
+  const known = endpoints.map(({ name }) => name);
+  const names = known.includes(endpoint) ? known : [endpoint, ...known];
+  const titles = names.map(endpointTitle);
+  const isAlone = (title: string) => titles.filter((other) => other === title).length === 1;
   return {
     name: 'endpoint',
     label: 'Report',
-    options: [...(names.includes(endpoint) ? [] : [endpoint]), ...names].map(
-      (name) => [name, `${endpointTitle(name)} · ${name}`] as const,
-    ),
+    options: names.map((name, index) => {
+      const title = titles[index] ?? name;
+      return [name, isAlone(title) ? title : `${title} · ${name}`] as const;
+    }),
+    help: endpoint,
   };
 }
 

@@ -37,9 +37,14 @@ export function ReportTable(props: TableProps) {
   const found = useMemo(() => filterRows(sorted, view.filter), [sorted, view.filter]);
   const totals = useMemo(() => totalsOfTable(report, found, currency), [report, found, currency]);
   const constant = columns.filter((column) => isConstant(column, rows));
-  const varied = columns
-    .filter((column) => !constant.includes(column))
-    .map((column) => ({ ...column, width: roomOf(column, props, totals) }));
+  const others = columns.filter((column) => !constant.includes(column));
+  const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
+  const varied = others
+    .filter((column) => ![...ids.values()].includes(column))
+    .map((column) => ({
+      ...column,
+      width: roomOf(column, props, totals) + (ids.has(column.name) ? ID_ROOM : 0),
+    }));
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
   return (
@@ -62,7 +67,11 @@ export function ReportTable(props: TableProps) {
           sort={view.sort}
           setSort={(sort) => setView({ sort }, true)}
           write={(row, column) => textOf(row, column, spans, currency)}
-          mark={(row, column) => (column === 'date' ? <DayTags row={row} spans={spans} meta={meta} /> : null)}
+          mark={(row, { name }) => {
+            const id = ids.get(name)?.name;
+            if (name === 'date') return <DayTags row={row} spans={spans} meta={meta} />;
+            return id === undefined ? null : <span class="quiet id">{String(row[id])}</span>;
+          }}
           feet={totals.map(footOf)}
         />
       )}
@@ -79,6 +88,22 @@ export function ReportTable(props: TableProps) {
       </div>
     </Card>
   );
+}
+
+/** Approximate characters. */
+const ID_ROOM = 6;
+
+/** Names lead: the columns of ids, by the column of names that each is shown behind. */
+function idsBehind(
+  columns: readonly ReportColumn[],
+  rows: readonly Row[],
+): ReadonlyMap<string, ReportColumn> {
+  const pairs = columns.flatMap((column) => {
+    const name = column.name.replace(/Id$/, 'Name');
+    const isNamed = name !== column.name && columns.some((other) => other.name === name);
+    return isNamed && rows.every((row) => (row[name] ?? '') !== '') ? [[name, column] as const] : [];
+  });
+  return new Map(pairs);
 }
 
 function textOf(
@@ -112,11 +137,12 @@ function DayTags({ row, spans, meta: { firstProvisionalDate: first } }: TagsProp
 /** Width of a column including the tags of days and the bold totals. @returns approximate characters */
 function roomOf(column: ReportColumn, { report, spans }: TableProps, totals: readonly Total[]): number {
   const { name, numeric, width } = column;
-  if (name === 'date')
-    return (
-      Math.max(13, ...[...spans.values()].map(({ title, part }) => title.length + (part === null ? 0 : 12))) +
-      (report.meta.firstProvisionalDate === undefined ? 0 : 10)
+  if (name === 'date') {
+    const titles = [...spans.values()].map(
+      ({ title, part }) => 0.85 * title.length + (part === null ? 3 : 15),
     );
+    return Math.ceil(Math.max(13, ...titles)) + (report.meta.firstProvisionalDate === undefined ? 0 : 13);
+  }
   if (!numeric) return width;
   const texts = totals.map(({ text }) => text(column) ?? 'no sum');
   return Math.max(width, ...texts.map(({ length }) => Math.ceil(length * 1.1) + 3));

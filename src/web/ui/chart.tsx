@@ -188,7 +188,11 @@ function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPl
         };
       }),
     ],
-    hooks: { drawClear: [(plot) => shade(plot, provisionalFrom, color('--shade'))] },
+    hooks: {
+      drawClear: [
+        (plot) => shade(plot, provisionalFrom === null ? null : provisionalFrom - half, color('--shade')),
+      ],
+    },
     plugins: [tooltip(props)],
   };
 }
@@ -240,9 +244,10 @@ function tooltip(props: ChartProps): UPlot.Plugin {
               valueLine('Total', exact(told.reduce((sum, { values }) => sum + (values[idx] ?? 0), 0))),
             );
           box.replaceChildren(head, ...rows);
-          const room = plot.over.clientWidth;
-          box.style.left = left < room / 2 ? `${left + 12}px` : '';
-          box.style.right = left < room / 2 ? '' : `${room - left + 12}px`;
+          // Beside the pointer, as far as there is room.
+          const { clientWidth: room } = plot.over;
+          const at = left < room / 2 ? left + 12 : left - 12 - box.offsetWidth;
+          box.style.left = `${Math.max(-plot.over.offsetLeft, Math.min(at, room - box.offsetWidth))}px`;
         },
       ],
     },
