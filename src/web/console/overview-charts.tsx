@@ -1,8 +1,18 @@
 /** Requests by outcome, hits by tier, platform calls made and saved, latency, errors, queue and budget. */
+import { useMemo } from 'preact/hooks';
 import { Chart, type ChartProps, type Line } from '../ui/chart.js';
-import { compact, count, duration, percent } from '../ui/format.js';
+import { compact, count, counted, duration, percent } from '../ui/format.js';
 import { Card, Empty, Figure, Figures } from '../ui/parts.js';
-import { allCounts, percentile, type Series, type SeriesAnswer, sum, timesOf } from './series.js';
+import {
+  allCounts,
+  byBar,
+  inPeriod,
+  percentile,
+  type Series,
+  type SeriesAnswer,
+  sum,
+  timesOf,
+} from './series.js';
 
 /** In stacking order, from the top. */
 const OUTCOMES = [
@@ -13,7 +23,7 @@ const OUTCOMES = [
   { name: 'stale-if-error', title: 'stale if error', color: '--c10' },
   { name: 'refresh', title: 'refresh', color: '--c5' },
   { name: 'miss', title: 'miss', color: '--c1' },
-  { name: 'other', title: 'other', color: '--c6' },
+  { name: 'other', title: 'passed through, replayed or refused', color: '--c6' },
 ] as const;
 
 /** Processes write their counts within a second, and the page reloads every ten. */
@@ -37,6 +47,7 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
   const { series } = answer;
   const counts = allCounts(series.latency);
   const errors = sum(series.errors);
+  const failed = sum(series.outcomes.failed);
   const left = series.budgetLeft.findLast((value) => value !== null);
   return (
     <Figures>
@@ -53,7 +64,12 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
         value={duration(percentile(series.latency, counts, 0.5))}
         note={`p99 ${duration(percentile(series.latency, counts, 0.99))}`}
       />
-      <Figure label="Errors" value={compact(errors)} tone={errors > 0 ? 'warn' : 'good'} />
+      <Figure
+        label="Errors"
+        value={compact(errors)}
+        note={failed === 0 ? undefined : `${counted(failed, 'failed report')}`}
+        tone={failed > 0 ? 'bad' : errors > 0 ? 'warn' : 'good'}
+      />
     </Figures>
   );
 }
@@ -66,7 +82,7 @@ export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
       {[REQUESTS, CALLS, ...OTHERS].map((chart) => (
         <SeriesChart key={chart.title} chart={chart} answer={answer} />
       ))}
-      <PlatformRoom series={answer.series} times={timesOf(answer)} />
+      <PlatformRoom answer={answer} />
     </div>
   );
 }
@@ -76,15 +92,22 @@ interface SeriesChartProps extends Pick<ChartProps, 'height'> {
   readonly answer: SeriesAnswer;
 }
 
-export const SeriesChart = ({
-  chart: { title, lines, ...look },
-  answer,
-  height = FULL,
-}: SeriesChartProps) => (
-  <Card title={title}>
-    <Chart {...look} times={timesOf(answer)} lines={lines(answer.series)} height={height} />
-  </Card>
-);
+export function SeriesChart({ chart, answer, height = FULL }: SeriesChartProps) {
+  const { title, lines, kind = 'lines', bars = 'stacked bars', ...look } = chart;
+  const shown = useMemo(() => byBar(answer), [answer]);
+  return (
+    <Card title={inPeriod(title, answer.range)}>
+      <Chart
+        {...look}
+        kind={answer.range === '1h' ? kind : bars}
+        times={timesOf(shown)}
+        lines={lines(shown.series)}
+        partial={shown.partial}
+        height={height}
+      />
+    </Card>
+  );
+}
 
 /** Outcomes without requests are omitted. */
 function outcomeLines({ outcomes }: Series): Line[] {
@@ -118,6 +141,8 @@ const faultsOf = ({ errors, rateLimited }: Series): Line[] => [
 
 interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
   readonly title: string;
+  /** Of hours and days. */
+  readonly bars?: 'bars';
   readonly lines: (series: Series) => Line[];
 }
 
@@ -143,29 +168,47 @@ const OTHERS: readonly ChartSpec[] = [
     title: 'Latency',
     label: 'Median and 99th percentile of latency over time',
     lines: latencyOf,
+    bars: 'bars',
     format: duration,
   },
   { title: 'Errors and refusals', label: 'Errors and rate-limited requests over time', lines: faultsOf },
 ];
 
-/** Two charts, as the scales of queue and budget differ. */
-function PlatformRoom({ series, times }: { readonly series: Series; readonly times: readonly number[] }) {
-  const { queue, budgetLeft } = series;
+/** Two charts, as the scales of queue and budget differ; each only if there is something to see. */
+function PlatformRoom({ answer }: { readonly answer: SeriesAnswer }) {
+  const { queue, budgetLeft } = answer.series;
+  const isWaiting = sum(queue) > 0;
   const isTold = budgetLeft.some((value) => value !== null);
+  const height = isWaiting && isTold ? HALF : FULL;
+  const shown = useMemo(() => byBar(answer), [answer]);
+  const look = {
+    kind: answer.range === '1h' ? 'lines' : 'bars',
+    times: timesOf(shown),
+    partial: shown.partial,
+    height,
+  } as const;
   return (
-    <Card title="Queue for the platform">
-      <Chart
-        label="Longest queue for platform calls, over time"
-        times={times}
-        lines={[{ title: 'waiting, maximum', color: '--c5', values: queue }]}
-        height={isTold ? HALF : FULL}
-      />
+    <Card title={inPeriod('Queue for the platform', answer.range)}>
+      {isWaiting ? (
+        <Chart
+          {...look}
+          label="Longest queue for platform calls, over time"
+          lines={[{ title: 'waiting, maximum', color: '--c5', values: shown.series.queue }]}
+        />
+      ) : (
+        <p class="quiet">No call waited in this period.</p>
+      )}
       {isTold ? (
         <Chart
+          {...look}
           label="Lowest remaining calls of the platform's rate limit, over time"
-          times={times}
-          lines={[{ title: "left of the platform's rate, at least", color: '--c2', values: budgetLeft }]}
-          height={HALF}
+          lines={[
+            {
+              title: "left of the platform's rate, at least",
+              color: '--c2',
+              values: shown.series.budgetLeft,
+            },
+          ]}
         />
       ) : null}
     </Card>

@@ -1,16 +1,17 @@
 /** The overview: verdict, charts, teams. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../ui/data-table.js';
-import { duration, moment, percent, span } from '../ui/format.js';
-import { Card, Choice, Name, Tag, Together, type Tone, Wait } from '../ui/parts.js';
+import { duration, moment, percent } from '../ui/format.js';
+import { Card, Choice, Name, Together, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { OverviewCharts, OverviewFigures } from './overview-charts.js';
-import { RANGES, type Range, type SeriesAnswer } from './series.js';
+import { inPeriod, RANGES, type Range, type SeriesAnswer } from './series.js';
+import { VerdictCard } from './verdict.js';
+import type { Status } from './verdict-words.js';
 
 export type LedgerAnswer = AnswerTo<'GET /admin/v1/series/teams'>;
-export type Status = AnswerTo<'GET /admin/v1/status'>;
 
 const LIVE_MS = 10_000;
 
@@ -37,73 +38,9 @@ export function Overview() {
             </>
           )}
         </Wait>
-        <Wait of={ledger}>{(value) => <Ledger answer={value} />}</Wait>
+        <Wait of={ledger}>{(value) => <Ledger answer={value} from={series.value?.from ?? null} />}</Wait>
       </Together>
     </View>
-  );
-}
-
-const TONES: Readonly<Record<string, Tone>> = { well: 'good', starting: 'info', warning: 'warn' };
-const WORDS: Readonly<Record<string, string>> = {
-  well: 'All is well',
-  starting: 'Starting',
-  warning: 'Working, with warnings',
-};
-
-interface VerdictProps {
-  readonly status: Status;
-  /** When it was so, if it could not be asked for since. */
-  readonly staleSince: Date | null;
-}
-
-function VerdictCard({ status, staleSince }: VerdictProps) {
-  const { ready, version, uptimeSeconds, verdict, processes } = status;
-  const isOld = staleSince !== null;
-  const toneOf = (level: string): Tone => (isOld ? 'quiet' : (TONES[level] ?? 'bad'));
-  const words = WORDS[verdict.level] ?? 'Needs action';
-  return (
-    <Card class={`verdict ${toneOf(verdict.level)}`}>
-      <div class="card-head">
-        <h2>{isOld ? `Unknown since ${moment(staleSince.toISOString())}` : words}</h2>
-        <p class="small quiet">
-          {isOld ? `Last known: “${words}”, ` : ''}
-          {ready ? '' : <Tag tone={isOld ? 'quiet' : 'bad'}>not ready</Tag>} version {version}, up for{' '}
-          {span(uptimeSeconds)}, {processes.length === 1 ? 'one process' : `${processes.length} processes`}
-        </p>
-      </div>
-      {verdict.findings.length === 0 ? null : (
-        <ul class="findings">
-          {verdict.findings.map(({ level, says, do: what }) => (
-            <li key={says}>
-              <Tag tone={toneOf(level)}>{level}</Tag> {says}
-              <p class="quiet">
-                To do: <Remedy text={what} />
-              </p>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Card>
-  );
-}
-
-/** Pages that do what a command does. */
-const PAGES: readonly (readonly [command: string, section: string, title: string])[] = [
-  ['dsp-gateway token', 'credential', 'Credential'],
-  ['dsp-gateway writes', 'writes', 'Writes'],
-  ['dsp-gateway teams', 'teams', 'Teams'],
-  ['dsp-gateway keys', 'teams', 'Teams'],
-];
-
-/** The remedy, with the page that does it, if there is one. */
-function Remedy({ text }: { readonly text: string }) {
-  const page = PAGES.find(([command]) => text.includes(command));
-  if (page === undefined) return <>{text}</>;
-  const [, section, title] = page;
-  return (
-    <>
-      on the page <a href={hrefOf([section])}>{title}</a>, or at a terminal: {text}
-    </>
   );
 }
 
@@ -137,8 +74,16 @@ const COLUMNS: readonly Column<Row>[] = [
   timeColumn('Last seen', ({ lastSeenAt }) => lastSeenAt, '–'),
 ];
 
-const Ledger = ({ answer: { teams, withoutKey } }: { readonly answer: LedgerAnswer }) => (
-  <Card title="Teams">
+interface LedgerProps {
+  readonly answer: LedgerAnswer;
+  readonly from: string | null;
+}
+
+const Ledger = ({ answer: { range, teams, withoutKey }, from }: LedgerProps) => (
+  <Card
+    title={inPeriod('Teams', range)}
+    tools={from === null ? null : <span class="small quiet">{moment(from)} until now</span>}
+  >
     <DataTable
       caption="Teams and their usage"
       columns={COLUMNS}

@@ -32,6 +32,8 @@ export interface ChartProps {
   readonly steps?: Steps;
   /** Start of the shaded, provisional part. */
   readonly provisionalFrom?: number | null;
+  /** Bars of a time that is not whole, which are hatched: `until now`, by their time. */
+  readonly partial?: ReadonlyMap<number, string>;
 }
 
 export interface Steps {
@@ -42,7 +44,7 @@ export interface Steps {
 }
 
 export function Chart(props: ChartProps) {
-  const { label, times, lines, height = 200, format = compact, exact = format } = props;
+  const { label, times, lines, height = 200, format = compact, exact = format, partial = NONE } = props;
   const frame = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
   const [asTable, setAsTable] = useState(false);
@@ -73,6 +75,12 @@ export function Chart(props: ChartProps) {
             <bdi>{title}</bdi>
           </span>
         ))}
+        {[...partial.values()].map((words) => (
+          <span key={words}>
+            <span class="swatch hatched" />
+            {words}
+          </span>
+        ))}
         <button type="button" class="plain small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
           {asTable ? 'Show chart' : 'Show table'}
         </button>
@@ -81,9 +89,16 @@ export function Chart(props: ChartProps) {
   );
 }
 
+const NONE: ReadonlyMap<number, string> = new Map();
+
 /** What a time is in words. */
-function shownBy({ steps, along = 'time' }: ChartProps): (time: number, index: number) => string {
-  return (time, index) => steps?.of[index]?.title ?? ALONG[along].shown(time);
+function shownBy({
+  steps,
+  along = 'time',
+  partial = NONE,
+}: ChartProps): (time: number, index: number) => string {
+  return (time, index) =>
+    [steps?.of[index]?.title ?? ALONG[along].shown(time), partial.get(time) ?? []].flat().join(', ');
 }
 
 function ValuesTable(props: ChartProps & { readonly format: (value: number) => string }) {
@@ -192,6 +207,7 @@ function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPl
       drawClear: [
         (plot) => shade(plot, provisionalFrom === null ? null : provisionalFrom - half, color('--shade')),
       ],
+      draw: [(plot) => hatch(plot, [...(props.partial ?? NONE).keys()], half, color('--card'))],
     },
     plugins: [tooltip(props)],
   };
@@ -217,6 +233,29 @@ function shade(plot: UPlot, from: number | null, fill: string): void {
   plot.ctx.fillStyle = fill;
   plot.ctx.fillRect(at, top, left + width - at, height);
 }
+
+/** Lines in the colour of the ground over whole bars. @param half of a bar's width, in units of the axis */
+function hatch(plot: UPlot, at: readonly number[], half: number, stroke: string): void {
+  const { ctx, bbox } = plot;
+  for (const time of at) {
+    const [left, right] = [plot.valToPos(time - half, 'x', true), plot.valToPos(time + half, 'x', true)];
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, bbox.top, right - left, bbox.height);
+    ctx.clip();
+    ctx.beginPath();
+    for (let from = left - bbox.height; from < right; from += HATCH_PX) {
+      ctx.moveTo(from, bbox.top + bbox.height);
+      ctx.lineTo(from + bbox.height, bbox.top);
+    }
+    ctx.strokeStyle = stroke;
+    ctx.lineWidth = HATCH_PX / 2;
+    ctx.stroke();
+    ctx.restore();
+  }
+}
+
+const HATCH_PX = 6;
 
 /** The lines' values at the pointer, as text, never as markup. */
 function tooltip(props: ChartProps): UPlot.Plugin {

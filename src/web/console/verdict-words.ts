@@ -1,0 +1,73 @@
+/** The verdict in words: how it is, which part, since when, and what it costs. Pure. */
+import type { AnswerTo } from '../../api/operations/table.js';
+import { count, counted, moment, span } from '../ui/format.js';
+import type { Tone } from '../ui/parts.js';
+
+export type Status = AnswerTo<'GET /admin/v1/status'>;
+type Finding = Status['verdict']['findings'][number];
+type Judged = Pick<Status, 'verdict' | 'reports'>;
+
+const TONES: Readonly<Record<string, Tone>> = { well: 'good', starting: 'info', warning: 'warn' };
+
+export const toneOfLevel = (level: string): Tone => TONES[level] ?? 'bad';
+
+const PARTS: Readonly<Record<Finding['part'], string>> = {
+  platform: 'the platform',
+  store: 'the store',
+  credential: 'the platform token',
+  writes: 'writes',
+  secrets: 'a secret file',
+  log: 'the log',
+  gateway: 'the gateway',
+};
+
+/** As of calls, from which on the server warns. */
+const MANY = 0.2;
+
+/** Few calls do not suffice for a warning of the server; a failed report is told all the same. */
+export function headlineOf({ verdict: { level, findings }, reports }: Judged): { words: string; tone: Tone } {
+  const tone = toneOfLevel(level);
+  if (level === 'starting') return { words: 'Starting', tone };
+  if (level !== 'well') {
+    const parts = new Set(findings.filter((one) => one.level === level).map(({ part }) => PARTS[part]));
+    const named = [...parts].join(', ');
+    return { words: `${level === 'warning' ? 'Working, with a warning' : 'Needs action'}: ${named}`, tone };
+  }
+  if (reports.recentFailed === 0) return { words: 'All is well', tone };
+  const isMany = reports.recentFailed > MANY * reports.recent;
+  const says = costOf(reports);
+  return isMany
+    ? { words: `Reports fail: ${says}`, tone: 'warn' }
+    : { words: `Working; ${says}`, tone: 'info' };
+}
+
+/** `3 of 10 reports failed in the last 5 minutes` */
+export function costOf({ recent, recentFailed }: Status['reports']): string {
+  const within = 'in the last 5 minutes';
+  if (recent === 0) return `no report was requested ${within}`;
+  if (recentFailed === 0) return `no report failed ${within}, of ${count(recent)}`;
+  return `${count(recentFailed)} of ${counted(recent, 'report')} failed ${within}`;
+}
+
+/** `for 12 min, since 2026-11-29 01:20 UTC`; empty: not known, or told by the finding itself */
+export function lastsOf({ since, says }: Pick<Finding, 'since' | 'says'>, nowMs: number): string {
+  if (since === undefined || says.includes(' since ')) return '';
+  return `for ${span(Math.max(0, (nowMs - Date.parse(since)) / 1000))}, since ${moment(since)}`;
+}
+
+interface Page {
+  readonly section: string;
+  readonly title: string;
+}
+
+/** Pages that do what a command does. */
+const PAGES: readonly (readonly [command: string, page: Page])[] = [
+  ['dsp-gateway token', { section: 'credential', title: 'Credential' }],
+  ['dsp-gateway writes', { section: 'writes', title: 'Writes' }],
+  ['dsp-gateway teams', { section: 'teams', title: 'Teams' }],
+  ['dsp-gateway keys', { section: 'teams', title: 'Teams' }],
+];
+
+/** The page that does what a finding advises; null: there is none. */
+export const pageOf = (advice: string): Page | null =>
+  PAGES.find(([command]) => advice.includes(command))?.[1] ?? null;

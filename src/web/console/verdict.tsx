@@ -1,0 +1,119 @@
+/** The verdict: is it well; if not, which part, since when, what it costs, and what to do. */
+import { useState } from 'preact/hooks';
+import type { AnswerTo } from '../../api/operations/table.js';
+import { moment, span } from '../ui/format.js';
+import { useNotices } from '../ui/notices.js';
+import { Button, Card, Tag } from '../ui/parts.js';
+import { hrefOf } from '../ui/route.js';
+import { useAdmin } from './admin.js';
+import { costOf, headlineOf, lastsOf, pageOf, type Status, toneOfLevel } from './verdict-words.js';
+
+interface VerdictProps {
+  readonly status: Status;
+  /** When it was so, if it could not be asked for since. */
+  readonly staleSince: Date | null;
+}
+
+export function VerdictCard({ status, staleSince }: VerdictProps) {
+  const { ready, version, uptimeSeconds, verdict, processes, reports } = status;
+  const isOld = staleSince !== null;
+  const { words, tone } = headlineOf(status);
+  const cost = costOf(reports);
+  return (
+    <Card class={`verdict ${isOld ? 'quiet' : tone}`}>
+      <div class="card-head">
+        <h2>{isOld ? `Unknown since ${moment(staleSince.toISOString())}` : words}</h2>
+        <p class="small quiet">
+          {isOld ? `Last known: “${words}”, ` : ''}
+          {ready ? '' : <Tag tone={isOld ? 'quiet' : 'bad'}>not ready</Tag>} version {version}, up for{' '}
+          {span(uptimeSeconds)}, {processes.length === 1 ? 'one process' : `${processes.length} processes`}
+        </p>
+      </div>
+      {words.endsWith(cost) ? null : <p>{`${cost.slice(0, 1).toUpperCase()}${cost.slice(1)}.`}</p>}
+      {verdict.findings.length === 0 ? null : (
+        <ul class="findings">
+          {verdict.findings.map((found) => (
+            <Finding key={found.says} found={found} isOld={isOld} />
+          ))}
+        </ul>
+      )}
+      {tone === 'good' || isOld ? null : <Checkup />}
+    </Card>
+  );
+}
+
+type Found = Status['verdict']['findings'][number];
+
+function Finding({ found, isOld }: { readonly found: Found; readonly isOld: boolean }) {
+  const { level, part, says, do: advice } = found;
+  const lasts = lastsOf(found, Date.now());
+  const page = pageOf(advice);
+  return (
+    <li>
+      <Tag tone={isOld ? 'quiet' : toneOfLevel(level)}>{level}</Tag>{' '}
+      {lasts === '' ? null : <strong>{lasts}: </strong>}
+      {says}
+      <p class="quiet">
+        To do:{' '}
+        {page === null ? null : (
+          <>
+            on the page <a href={hrefOf([page.section])}>{page.title}</a>, or at a terminal:{' '}
+          </>
+        )}
+        {advice}
+        {part === 'platform' && (
+          <>
+            . What is served meanwhile: the page <a href={hrefOf(['cache'])}>Cache</a>
+          </>
+        )}
+      </p>
+    </li>
+  );
+}
+
+type Checks = AnswerTo<'POST /admin/v1/doctor'>['checks'];
+
+/** Checks on request, as they make a platform call. */
+function Checkup() {
+  const { api, may } = useAdmin();
+  const { fault } = useNotices();
+  const [checks, setChecks] = useState<Checks | null>(null);
+  const [busy, setBusy] = useState(false);
+  if (!may('POST /admin/v1/doctor')) return null;
+  const check = async () => {
+    setBusy(true);
+    try {
+      setChecks((await api.send<{ checks: Checks }>('POST', '/admin/v1/doctor')).checks);
+    } catch (error) {
+      fault(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const faults = checks?.filter(({ level }) => level !== 'well' && level !== 'skipped') ?? [];
+  return (
+    <div class="stack">
+      <p class="row">
+        <Button label={busy ? 'Checking …' : 'Check everything now'} disabled={busy} act={check} />
+        <span class="small quiet">Makes one platform call, as dsp-gateway doctor does.</span>
+      </p>
+      <div role="status">
+        {checks === null ? null : (
+          <>
+            <p>
+              {checks.length} checks, {faults.length === 0 ? 'all well' : `${faults.length} not well`}.
+            </p>
+            <ul class="findings">
+              {faults.map(({ name, level, says, do: advice }) => (
+                <li key={name}>
+                  <Tag tone={toneOfLevel(level)}>{level}</Tag> {name}: {says}
+                  {advice === null ? null : <p class="quiet">To do: {advice}</p>}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+/** What the Overview says first. */
+import { describe, expect, it } from 'vitest';
+import { costOf, headlineOf, lastsOf, pageOf, type Status } from '../../src/web/console/verdict-words.js';
+
+type Finding = Status['verdict']['findings'][number];
+
+const finding = (rest: Partial<Finding> = {}): Finding => ({
+  level: 'not well',
+  part: 'platform',
+  says: 'platform calls fail',
+  do: 'look at the log',
+  ...rest,
+});
+const headline = (reports: [recent: number, recentFailed: number], ...findings: Finding[]) =>
+  headlineOf({
+    verdict: { level: findings[0]?.level ?? 'well', findings },
+    reports: { recent: reports[0], recentFailed: reports[1] },
+  });
+
+describe('the headline', () => {
+  it('is that all is well only while no report failed', () => {
+    expect(headline([300, 0])).toEqual({ words: 'All is well', tone: 'good' });
+    expect(headline([0, 0]).words).toBe('All is well');
+    expect(headline([300, 1]).words).toBe('Working; 1 of 300 reports failed in the last 5 minutes');
+  });
+
+  it('tells a small share beside that it works, and warns of a large one, though few calls give no finding', () => {
+    expect(headline([10, 2])).toEqual({
+      words: 'Working; 2 of 10 reports failed in the last 5 minutes',
+      tone: 'info',
+    });
+    expect(headline([5, 3])).toEqual({
+      words: 'Reports fail: 3 of 5 reports failed in the last 5 minutes',
+      tone: 'warn',
+    });
+  });
+
+  it('names the parts that are as bad as the whole', () => {
+    const warning = finding({ level: 'warning', part: 'writes' });
+    expect(headline([10, 3], finding(), finding({ part: 'store' }), warning)).toEqual({
+      words: 'Needs action: the platform, the store',
+      tone: 'bad',
+    });
+    expect(headline([10, 0], warning, warning)).toEqual({
+      words: 'Working, with a warning: writes',
+      tone: 'warn',
+    });
+  });
+});
+
+it('says what it costs, also if it costs nothing yet', () => {
+  expect(costOf({ recent: 10, recentFailed: 3 })).toBe('3 of 10 reports failed in the last 5 minutes');
+  expect(costOf({ recent: 1, recentFailed: 1 })).toBe('1 of 1 report failed in the last 5 minutes');
+  expect(costOf({ recent: 42, recentFailed: 0 })).toBe('no report failed in the last 5 minutes, of 42');
+  expect(costOf({ recent: 0, recentFailed: 0 })).toBe('no report was requested in the last 5 minutes');
+});
+
+it('says for how long, if it is known and the finding does not say it', () => {
+  const now = Date.parse('2026-11-29T01:32:00.000Z');
+  const since = '2026-11-29T01:20:00.000Z';
+  expect(lastsOf(finding({ since }), now)).toBe('for 12 min, since 2026-11-29 01:20 UTC');
+  expect(lastsOf(finding(), now)).toBe('');
+  expect(lastsOf(finding({ since, says: 'the platform refuses the token since 01:20' }), now)).toBe('');
+});
+
+it('finds the page that does what is advised', () => {
+  expect(pageOf('dsp-gateway token rotate --expires <date>')?.section).toBe('credential');
+  expect(pageOf('when resolved: dsp-gateway writes resume --reason <why>')?.section).toBe('writes');
+  expect(pageOf('check the network')).toBeNull();
+});
