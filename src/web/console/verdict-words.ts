@@ -1,11 +1,12 @@
 /** The verdict in words: how it is, which part, since when, and what it costs. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { count, counted, moment, span } from '../ui/format.js';
-import type { Tone } from '../ui/parts.js';
 
 export type Status = AnswerTo<'GET /admin/v1/status'>;
 type Finding = Status['verdict']['findings'][number];
 type Judged = Pick<Status, 'verdict' | 'reports'>;
+
+type Tone = 'good' | 'info' | 'warn' | 'bad';
 
 const TONES: Readonly<Record<string, Tone>> = { well: 'good', starting: 'info', warning: 'warn' };
 
@@ -34,11 +35,8 @@ export function headlineOf({ verdict: { level, findings }, reports }: Judged): {
     return { words: `${level === 'warning' ? 'Working, with a warning' : 'Needs action'}: ${named}`, tone };
   }
   if (reports.recentFailed === 0) return { words: 'All is well', tone };
-  const isMany = reports.recentFailed > MANY * reports.recent;
-  const says = costOf(reports);
-  return isMany
-    ? { words: `Reports fail: ${says}`, tone: 'warn' }
-    : { words: `Working; ${says}`, tone: 'info' };
+  if (reports.recentFailed > MANY * reports.recent) return { words: 'Reports fail', tone: 'warn' };
+  return { words: `Working; ${costOf(reports)}`, tone: 'info' };
 }
 
 /** `3 of 10 reports failed in the last 5 minutes` */
