@@ -16,7 +16,7 @@ export const CATALOGUE = {
     status: 400,
     title: 'Invalid query',
     meaning: 'A query parameter is unknown, misspelt, repeated or out of range.',
-    remedy: 'Correct the parameters listed in `errors`, then repeat.',
+    remedy: 'Correct the parameters listed in `errors`, then send the request again.',
   },
   invalid_body: {
     status: 400,
@@ -28,13 +28,14 @@ export const CATALOGUE = {
   undeclared_parameter: {
     status: 400,
     title: 'Undeclared parameter',
-    meaning: 'A parameter is not declared for teams with a list of advertisers, or not of its kind.',
-    remedy: 'Omit what `errors` lists, or send it as its kind, or ask your operator to declare it.',
+    meaning:
+      'A team with a list of advertisers may send only parameters that the gateway knows, with the values it knows for them.',
+    remedy: 'Omit or correct what `errors` lists, or ask your operator to declare it.',
   },
   invalid_path: {
     status: 400,
     title: 'Invalid path',
-    meaning: 'The path is not in canonical form.',
+    meaning: 'The path is not in the one form that the gateway accepts.',
     remedy:
       'Use non-empty segments of A-Z a-z 0-9 . _ ~ - only, no percent-encoding, no trailing slash, /api/v1/report in lower case.',
   },
@@ -42,7 +43,7 @@ export const CATALOGUE = {
     status: 400,
     title: 'Invalid request',
     meaning: 'This call does not accept such a request, for instance a GET with a body.',
-    remedy: 'Correct or remove what `detail` names, then repeat.',
+    remedy: 'Correct or remove what `detail` names, then send the request again.',
   },
   missing_api_key: {
     status: 401,
@@ -104,32 +105,34 @@ export const CATALOGUE = {
   scope_missing: {
     status: 403,
     title: 'Scope missing',
-    meaning: 'The team lacks the scope that this call needs.',
+    meaning: 'The team lacks the scope (the permission) that this call needs.',
     remedy: 'Ask your operator for the scope named in `detail`.',
   },
   route_forbidden: {
     status: 403,
     title: 'Route forbidden',
     meaning: 'The team is limited to certain advertisers, and this route is not declared.',
-    remedy: 'Ask your operator to declare the route, with the field that names the advertiser, in `routes`.',
+    remedy:
+      'Use a route that your team may call, or ask your operator to declare this one in `routes`, with the field that names the advertiser.',
   },
   advertiser_forbidden: {
     status: 403,
     title: 'Advertiser forbidden',
     meaning: 'The team has no access to an advertiser in the request.',
-    remedy: 'Use an advertiser of your team (see GET /gateway/v1/me).',
+    remedy: 'Choose one of the advertisers of your team, which GET /gateway/v1/me lists.',
   },
   origin_forbidden: {
     status: 403,
     title: 'Origin forbidden',
     meaning: 'The request comes from a web page whose origin is not allowed.',
-    remedy: 'Ask your operator to allow the origin (`server.corsOrigins`), or do not call from a web page.',
+    remedy: 'Call from a server instead, or ask your operator to allow the origin (`server.corsOrigins`).',
   },
   advertiser_required: {
     status: 403,
     title: 'Advertiser required',
     meaning: 'The team is limited to certain advertisers, and the request names none.',
-    remedy: 'Add an advertiser of your team (see GET /gateway/v1/me) in the field that `detail` names.',
+    remedy:
+      'Send one of the advertisers of your team, which GET /gateway/v1/me lists, in the field that `detail` names.',
   },
   ip_forbidden: {
     status: 403,
@@ -166,7 +169,7 @@ export const CATALOGUE = {
     status: 409,
     title: 'Conflict',
     meaning: 'The change conflicts with the current state.',
-    remedy: 'Check the current state, and repeat if the change is still wanted.',
+    remedy: 'Check the current state, and send the change again if it is still wanted.',
   },
   verification_failed: {
     status: 409,
@@ -179,7 +182,7 @@ export const CATALOGUE = {
     title: 'Idempotent request in flight',
     meaning: 'The first request with this key is still running, or its outcome is unknown.',
     remedy:
-      'With retry-after, wait and repeat; without it, check on the platform, and use a new key if nothing was done.',
+      'With retry-after, wait and send it again; without it, check on the platform, and use a new key if nothing was done.',
   },
   not_known_then: {
     status: 404,
@@ -211,8 +214,9 @@ export const CATALOGUE = {
   },
   not_divisible: {
     status: 409,
-    title: 'Not divisible',
-    meaning: 'Reports of this kind cannot be read by day: the numbers of a day depend on the period.',
+    title: 'Cannot be read day by day',
+    meaning:
+      'This report cannot be read day by day: the numbers of a day depend on the period that is asked for.',
     remedy: 'Watch another report, or repeat after the time in `detail`, if there is one.',
   },
   body_too_large: {

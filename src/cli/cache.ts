@@ -130,7 +130,7 @@ export function reportIn(asked: string, named = 'campaigns/get'): { endpoint: st
 
 function describe(explained: Explanation): string {
   const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway, warnings = [] } = explained;
-  const kept = policy.mode === 'days' ? 'day by day' : 'as one entry';
+  const kept = policy.mode === 'days' ? 'day by day' : 'as one period';
   const entries = days ?? (whole === null ? [] : [{ date: 'whole report', ...whole }]);
   const facts: readonly (readonly [name: string, value: string | null])[] = [
     ['key', key],
@@ -164,9 +164,9 @@ function describe(explained: Explanation): string {
 }
 
 function describeLearned({ policy, inWords }: Explanation): string | null {
-  if (policy.divisibility === null) return inWords.divisibility ?? null;
-  const { state, restatements } = policy.divisibility;
-  return `${state}, ${counted(restatements, 'restatement')} of final days. ${inWords.divisibility ?? ''}`.trimEnd();
+  const { restatements } = policy.divisibility ?? { restatements: 0 };
+  const changed = `${counted(restatements, 'final day')} changed nevertheless.`;
+  return [inWords.divisibility ?? '', ...(restatements > 0 ? [changed] : [])].join(' ').trim() || null;
 }
 
 const showRange = ({ from, to }: Explanation['calls'][number]) => `  ${from ?? 'open'} to ${to ?? 'open'}`;

@@ -39,10 +39,10 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
   const expires =
     credential.expiresAt === null
       ? ''
-      : `, expires ${until(credential.expiresAt, nowMs)}${credential.expiryKnown === false ? ' (assumed)' : ''}`;
+      : `, expires on ${credential.expiresAt.slice(0, 10)} (${until(credential.expiresAt, nowMs)}${credential.expiryKnown === false ? ', assumed' : ''})`;
   const lines = renderFields([
     ['token', `${worst.credential}${expires}`],
-    ['platform', `${worst.platform}; calls running ${callsRunning}, waiting ${callsQueued}`],
+    ['platform', `${worst.platform}; ${counted(callsRunning, 'call')} running, ${callsQueued} waiting`],
     ...retention.map(({ endpoint, days, source }): [string, string] => [
       'retention',
       `${endpoint}: the platform has no rows older than ${days} days (${source}); they are served from history`,
@@ -75,7 +75,9 @@ function describeKinds({ divisibility: kinds }: AnswerOf<typeof getStatus>): [st
   return [
     [
       'by day',
-      byDay === 0 ? 'no report is cached by day yet' : `${counted(byDay, 'kind')} of reports cached by day`,
+      byDay === 0
+        ? 'no report is cached by day yet'
+        : `${counted(byDay, 'kind')} of reports, proven to add up`,
     ],
     ...others
       .slice(0, SHOWN_KINDS)

@@ -72,7 +72,9 @@ describe('cache explain', () => {
     expect([code, stderr]).toEqual([0, '']);
     const [from, middle, to] = [20, 19, 18].map((ago) => daysBefore(today, ago));
     expect(stdout).toMatch(/^GET \/api\/v1\/report\/campaigns\/get\?advertiserId=1&byDate=1&/);
-    expect(stdout).toContain('kept      as one entry: not yet proven divisible by day\n');
+    expect(stdout).toContain(
+      'kept      as one period: the gateway has not yet tested whether single days add up\n',
+    );
     expect(tableIn(stdout)).toEqual([
       ['date', 'state', 'as of', 'age', 'fresh for', 'rows'],
       ...[from, middle, to].map((date) => [date, 'missing', '–', '–', '–', '–']),
@@ -84,7 +86,7 @@ describe('cache explain', () => {
     await prove();
     inside.clock.pass(3_600_000);
     const { stdout } = await run(['explain', week(20)]);
-    expect(stdout).toContain('kept      day by day: proven divisible by day\n');
+    expect(stdout).toContain('kept      day by day: proven: a day has the same numbers in every period\n');
     expect(stdout).toMatch(
       /^learned {3}proven, 0 restatements of final days\. Cached by day\. A period of 28 days /m,
     );

@@ -321,7 +321,7 @@ it('usage shows how much the cache answered', async () => {
 describe('status and audit', () => {
   it('are told', async () => {
     const { stdout } = await done('status');
-    expect(stdout).toMatch(/^WELL\n\ntoken +ok, expires in \d+ d/);
+    expect(stdout).toMatch(/^WELL\n\ntoken +ok, expires on \d{4}-\d\d-\d\d \(in \d+ d/);
     expect(stdout).toMatch(/^store +ok, embedded$/m);
     expect((await done('status --json')).json()).toMatchObject({ ready: true, verdict: { level: 'well' } });
     await done('teams create audited');
@@ -380,7 +380,7 @@ describe('exit codes', () => {
     [
       'writes resume --reason x',
       4,
-      'name a team to resume its writes.\nCheck the current state, and repeat if the change is still wanted.\n',
+      'name a team to resume its writes.\nCheck the current state, and send the change again if it is still wanted.\n',
     ],
     ['tail --outcome nonsense', 65, '--outcome must be one of hit, stale, '],
     ['usage --team nobody', 3, 'There is no team with this id.\ndsp-gateway teams list lists'],

@@ -57,7 +57,7 @@ async function teach(gateway: TestGateway, key: string, first = 36): Promise<voi
   await gateway.report(key, query(day(first), shiftDay(day(first), 29)));
   await gateway.services.settled();
   const { policy } = await gateway.services.reporting.explain('campaigns/get', query(day(20), day(10)));
-  expect(policy.because).toBe('proven divisible by day');
+  expect(policy.because).toBe('proven: a day has the same numbers in every period');
 }
 
 const truth = (gateway: SimulatedGateway, from: string, to: string, at?: number) =>

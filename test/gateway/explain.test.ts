@@ -33,7 +33,7 @@ describe('a team that asks what an answer would cost', () => {
     expect(gateway.simulator.calls.length).toBe(before);
     expect(told.days?.map(({ state }) => state)).toEqual([...Array(5).fill('final'), 'missing', 'missing']);
     expect(told.price).toEqual({ calls: 1, behind: 0 });
-    expect(told.inWords.kept).toMatch(/^Answered by day: pinned by configuration\. /);
+    expect(told.inWords.kept).toMatch(/^Cached by day: as configured\. /);
     expect(told.inWords.price).toBe('Answering it now makes 1 platform call (2026-11-13 to 2026-11-14).');
     await gateway.report(key, WEEK);
     await gateway.services.settled();

@@ -22,10 +22,12 @@ describe('the help of an error', () => {
     const gateway = shared();
     const key = await gateway.addTeam();
     const asked = await gateway.call(`${REPORT}?advertiserId=x&dateFrom=never`, { key });
-    expect(problem(asked).help).toBe('Correct advertiserId, dateFrom and repeat.');
+    expect(problem(asked).help).toBe(
+      'Correct advertiserId and dateFrom as errors says, then send the request again.',
+    );
     const errors = Array.from({ length: 30 }, (_, index) => ({ param: `p${index}`, message: 'bad' }));
     expect(toProblem(new GatewayError('invalid_query', { errors }), 'r').help).toBe(
-      'Correct p0, p1, p2, p3, p4 and others and repeat.',
+      'Correct p0, p1, p2, p3, p4 and others as errors says, then send the request again.',
     );
   });
 
@@ -38,20 +40,27 @@ describe('the help of an error', () => {
     };
     expect(await ask('dateFrm=2026-11-01')).toEqual({
       detail: 'dateFrm is unknown: did you mean dateFrom?',
-      help: 'Use dateFrom, or have dateFrm allowed under report.knownParameters.',
+      help: 'Send dateFrom instead of dateFrm; if the platform has dateFrm too, ask your operator to declare it in report.endpoints."campaigns/get".knownParameters.',
     });
     // Another spelling of a known name cannot be allowed.
     expect(await ask('date_from=2026-11-01')).toEqual({
       detail: 'date_from is unknown: did you mean dateFrom?',
-      help: 'Correct date_from and repeat.',
+      help: 'Send dateFrom instead of date_from.',
     });
     expect(await ask('dateFrom=2026-11-01&_period=yesterday')).toEqual({
       detail: '_period stands instead of dateFrom and dateTo, not beside them.',
       help: 'Send either _period, or dateFrom and dateTo.',
     });
+    expect(await ask('_period=last_week')).toMatchObject({
+      help: 'Send _period as one of today, yesterday, last_N_days (N from 1 to 400), month_to_date, last_month.',
+    });
+    expect(await ask('spentBased=a&spentBased=b')).toEqual({
+      detail: 'spentBased is given more than once.',
+      help: 'Correct spentBased as detail says, then send the request again.',
+    });
     expect(await ask('dateFrom=never&dateTo=never')).toEqual({
       detail: expect.stringMatching(/^dateFrom must be .*\. \(1 of 2 faults\)$/),
-      help: 'Correct dateFrom, dateTo and repeat.',
+      help: 'Correct dateFrom and dateTo as errors says, then send the request again.',
     });
     const errors = [
       { param: 'p'.repeat(400), message: `must be one of ${'word, '.repeat(100)}` },
@@ -118,7 +127,7 @@ describe('the help of an error', () => {
     const gateway = shared();
     const few = await gateway.addTeam({ id: 'few', advertisers: [1, 2] });
     expect(problem(await gateway.call(`${REPORT}?advertiserId=777`, { key: few })).help).toBe(
-      'Use an advertiser of your team (1, 2), or ask your operator to add it to the team few.',
+      'Choose one of the advertisers of your team (1, 2); for another, ask your operator to add it to the team few.',
     );
     expect(problem(await gateway.call(`${REPORT}?dateFrom=2026-11-01`, { key: few })).help).toContain(
       '(1, 2)',

@@ -65,7 +65,7 @@ describe('the name of a report', () => {
       expect([outcomeOf(reply), calls]).toEqual(['404 not_found', 0]);
       expect(reply.json()).toMatchObject({
         detail: `No report ${endpoint} is declared: did you mean campaigns/get?`,
-        help: `Use campaigns/get, or have ${endpoint} declared under report.endpoints.`,
+        help: `Use campaigns/get; if the platform has ${endpoint} too, ask your operator to declare it in report.endpoints.`,
       });
     },
   );

@@ -179,7 +179,7 @@ describe('a watch', () => {
     expect(await lookAfter(2 * HOUR)).toEqual([]);
     expect(await get()).toMatchObject({
       state: 'proving',
-      reason: 'Fetched as a whole until 2026-11-22T12:00:00.000Z. It was wrong.',
+      reason: 'Cached as one period until 2026-11-22 12:00 UTC. It was wrong.',
       nextReadAt: null,
     });
     // The proof, and then all days: those before are of another generation.
@@ -200,7 +200,7 @@ describe('a watch', () => {
     const { gateway, put, get, calls } = await scene({}, false);
     expect(shown(await put())).toMatchObject({ state: 'proving', nextReadAt: null });
     await gateway.services.settled();
-    expect((await stateOf(gateway)).because).toBe('proven divisible by day');
+    expect((await stateOf(gateway)).because).toBe('proven: a day has the same numbers in every period');
     await look(gateway);
     const made = calls();
     // The proof makes eight calls at most.
@@ -223,7 +223,7 @@ describe('a watch', () => {
     for (const path of ['other', 'w', 'other?dryRun=1']) {
       const refused = await put(LAST_30, {}, path);
       expect(outcomeOf(refused)).toBe('409 not_divisible');
-      expect(refused.json<Problem>().detail).toMatch(/Fetched as a whole until 2026-11-22.*had other rows/);
+      expect(refused.json<Problem>().detail).toMatch(/Cached as one period until 2026-11-22.*had other rows/);
     }
     await look(gateway);
     expect(calls()).toEqual([]);
@@ -234,7 +234,7 @@ describe('a watch', () => {
     const { put } = await scene({ config: { report: { endpoints } } }, false);
     const refused = await put();
     expect(outcomeOf(refused)).toBe('409 not_divisible');
-    expect(refused.json<Problem>().detail).toContain('pinned by configuration');
+    expect(refused.json<Problem>().detail).toContain('as configured');
   });
 });
 

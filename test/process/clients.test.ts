@@ -82,7 +82,7 @@ describe('the example for Node', () => {
 
   it('says why there is nothing', async () => {
     const { stderr, code } = await run('node', 'report.mjs', recipe('js'), '2');
-    expect(stderr).toContain('advertiser_forbidden: Use an advertiser of your team');
+    expect(stderr).toContain('advertiser_forbidden: Choose one of the advertisers of your team');
     expect(code).not.toBe(0);
   });
 });

@@ -23,5 +23,5 @@ export async function prove(
   const reply = await gateway.report(key, query(isoDay(newest - 8), last, more));
   expect(reply.status).toBe(200);
   await gateway.services.settled();
-  expect((await stateOf(gateway, more)).because).toBe('proven divisible by day');
+  expect((await stateOf(gateway, more)).because).toBe('proven: a day has the same numbers in every period');
 }

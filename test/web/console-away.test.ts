@@ -25,7 +25,7 @@ const seenAgain = (page: Page) =>
   );
 
 const signIn = () => signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
-const READ_ONLY = /Read-only\. The embedded store does not answer.*`dsp-gateway status`/;
+const READ_ONLY = /Read-only\. The embedded store is unavailable.*dsp-gateway status/;
 
 it('shows a verdict that cannot be asked for any more in grey, since when, and one error', async () => {
   const { page, shots } = await signIn();

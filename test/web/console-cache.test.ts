@@ -50,7 +50,7 @@ it('explains a pasted address: canonical form, why, price, and 400 days as a cal
   const address = page.getByRole('textbox', { name: /^URL of a report/ });
   await address.fill(`https://dsp.example${reportOf(1, daysBefore(today, 399), today)}`);
   await address.press('Enter');
-  await page.getByText(/^Answered by day: pinned by configuration/).waitFor();
+  await page.getByText(/^Cached by day: as configured/).waitFor();
   await page.getByText('2 platform calls', { exact: true }).waitFor();
   expect(await page.evaluate('scrollY')).toBe(0);
   await page.getByText(/^GET \/api\/v1\/report\/campaigns\/get\?advertiserId=1&byDate=1/).waitFor();
@@ -154,7 +154,7 @@ it('says what is wrong with an address, and how a report without days is kept', 
   forgive();
   await address.fill(`${REPORT}?advertiserId=2&dateFrom=${today}&dateTo=${today}`);
   await address.press('Enter');
-  await page.getByText(/^Answered as a whole/).waitFor();
+  await page.getByText(/^Cached as one period/).waitFor();
   await page.getByText('Not cached.').waitFor();
   await shots('console-cache-whole');
 });

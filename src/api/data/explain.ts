@@ -3,6 +3,7 @@
 import type { Static } from 'typebox';
 import type { Frozen } from '../../lib/record.js';
 import type { Decision, Mode } from '../../reports/cache/decide.js';
+import type { DivisibilityStatus } from '../../reports/learn/learn.js';
 import { currentState, inWords } from '../../reports/learn/state.js';
 import type { Format } from '../../reports/query/output-options.js';
 import type { Period } from '../../reports/query/period.js';
@@ -46,7 +47,7 @@ async function explainQuery(g: Reports, { question, totals, moment }: Query, nam
   const explanation: Explanation = {
     report: { endpoint: named.endpoint, query: named.query },
     inWords: {
-      kept: isPast ? FROM_HISTORY : keptInWords({ mode, because }),
+      kept: isPast ? FROM_HISTORY : keptInWords({ mode, because }, learner.status(report)),
       price: priceInWords(calls, behind),
       divisibility: divisibilityInWords(g, question),
     },
@@ -145,10 +146,11 @@ function divisibilityInWords(g: Reports, { report }: ReportQuestion): string | n
 const FROM_HISTORY =
   'Answered from history alone, with the data of each day at a past moment. The cache is not used.';
 
-function keptInWords({ mode, because }: Mode): string {
-  return mode === 'days'
-    ? `Answered by day: ${because}. Each day is cached separately, so another period costs only its missing days.`
-    : `Answered as a whole: ${because}. The period is cached as one entry: every other period and every refresh costs a platform call.`;
+function keptInWords({ mode, because }: Mode, { state, pinned }: DivisibilityStatus): string {
+  if (mode === 'days')
+    return `Cached by day: ${because}. Each day is kept separately, so another period costs only its missing days.`;
+  const isOpen = !pinned && (state === 'unknown' || state === 'proving');
+  return `Cached as one period${isOpen ? ' for now' : ''}: ${because}. Every other period and every refresh costs a platform call.`;
 }
 
 function priceInWords(before: readonly Period[], behind: readonly Period[]): string {

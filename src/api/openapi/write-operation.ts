@@ -43,7 +43,7 @@ const PROBLEM = Type.Object(
         status: 400,
         code: 'invalid_query',
         detail: 'dateFrom must be a date as YYYY-MM-DD.',
-        help: 'Correct dateFrom and repeat.',
+        help: 'Send dateFrom as a calendar day as YYYY-MM-DD.',
         requestId: '01K9Z0V7Q4M2',
         errors: [{ param: 'dateFrom', message: 'must be a date as YYYY-MM-DD' }],
       },

@@ -162,11 +162,12 @@ export const ADVERTISERS_QUERY = (limit: number | 'all') =>
 const learned = operations('learned');
 
 export const getDivisibility = learned('getDivisibility', 'viewer', 'GET /admin/v1/divisibility', {
-  summary: 'Which kinds of reports are known to be divisible by day',
+  summary: 'Which reports can be cached by day',
   answer: Type.Object({
     kinds: Type.Array(Kind),
     pinned: Type.Array(Type.Object({ endpoint: Type.String(), divisible: Type.Enum(['always', 'never']) }), {
-      description: 'Endpoints whose divisibility is configured, not learned.',
+      description:
+        'Endpoints whose reports are configured to be cached by day, or never, and are not tested.',
     }),
   }),
 });

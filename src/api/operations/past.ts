@@ -44,7 +44,7 @@ const REVISION = titled('Revision', {
   }),
   void: Type.Optional(
     text(
-      'Why it is not valid: refuted (it was split under a proof refuted since), cut (the platform had truncated the answer), not_proven (divisibility is not proven yet).',
+      'Why it is not valid: refuted (it was taken from an answer for a longer period, and a day turned out to have other numbers there), cut (the platform had truncated the answer), not_proven (it is not proven yet that single days add up).',
     ),
   ),
   rowCount: Type.Integer(),

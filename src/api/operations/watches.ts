@@ -27,7 +27,7 @@ const WATCH = titled('Watch', {
   createdAt: time,
   state: Type.Enum(['proving', 'watching', 'done'], {
     description:
-      'proving: reports of this kind are not known to be divisible by day yet, so nothing is read; watching: days are read when due; done: all days of a fixed period are older than maxAgeDays.',
+      'proving: it is not proven yet that single days of such reports add up, so nothing is read; watching: days are read when due; done: all days of a fixed period are older than maxAgeDays.',
   }),
   reason: nullable(Type.String(), 'Why nothing is read now; null: nothing prevents it.'),
   period: nullable(

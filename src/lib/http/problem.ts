@@ -60,11 +60,26 @@ export function describeFaults([first, ...others]: readonly [FieldFault, ...Fiel
   const subject = first.param === '' ? 'The request' : clipName(first.param);
   const fault = shorten(`${subject} ${withoutMarks(first.message)}`, MAX_FAULT - more.length - 1);
   const names = [...new Set([first, ...others].map(({ param }) => clipName(param)))].filter(Boolean);
-  const named = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ' and others' : '');
   return {
     detail: `${fault}${/[.?!…]$/.test(fault) ? '' : '.'}${more}`,
-    help: first.help ?? `Correct ${named === '' ? 'it' : named} and repeat.`,
+    help:
+      first.help ?? (names.length > 1 ? helpOfMany(names) : helpOf(names[0], withoutMarks(first.message))),
   };
+}
+
+/** What to send instead, as far as the fault names it. */
+function helpOf(name = 'the request', message: string): string {
+  const [, allowed] = /^must be ((?:an?|one|at least|at most) .+)$/s.exec(message) ?? [];
+  if (allowed !== undefined) return `Send ${name} as ${allowed}.`;
+  const [, meant] = /did you mean ([^?]+)\?/.exec(message) ?? [];
+  if (meant !== undefined) return `Send ${meant} instead of ${name}.`;
+  return `Correct ${name} as detail says, then send the request again.`;
+}
+
+function helpOfMany(names: readonly string[]): string {
+  const rest = names.length > MAX_NAMES ? ['others'] : [];
+  const listed = [...names.slice(0, MAX_NAMES), ...rest];
+  return `Correct ${listed.slice(0, -1).join(', ')} and ${listed.at(-1)} as errors says, then send the request again.`;
 }
 
 /** Cuts between words. */

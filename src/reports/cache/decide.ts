@@ -4,6 +4,7 @@
  */
 
 import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
+import { minuteOf } from '../../lib/words.js';
 import type { Outcome } from '../../outcome.js';
 import type { DivisibilityStatus } from '../learn/learn.js';
 import { dayRefs, type EntryRef, type ReportQuestion, wholeRef } from '../question.js';
@@ -22,13 +23,13 @@ export interface Mode {
 
 const whole = (because: string): Mode => ({ mode: 'whole', because });
 
-const KEPT_AS_WHOLE = whole('cached as one period, although its kind is split by day');
+const KEPT_AS_WHOLE = whole('it is in the cache as one period already');
 export const COULD_NOT_SPLIT = whole('its answer could not be split by day');
 
 const NOT_DAYS = {
-  unknown: 'not yet proven divisible by day',
-  proving: 'being tested: a period and its parts are being fetched and compared',
-  refuted: 'found not to be divisible by day',
+  unknown: 'the gateway has not yet tested whether single days add up',
+  proving: 'the gateway is testing whether single days add up',
+  refuted: 'a day had other numbers in another period',
 };
 
 /** By day only if the kind is proven divisible. */
@@ -46,12 +47,13 @@ export function modeOf(
   if (from === null || to === null) return whole('the platform chooses the period');
   if (form === 'bytes') return whole("the platform's raw bytes are requested");
   if (state === 'proven' && wholeUntil !== null)
-    return whole(
-      `an answer could not be split by day: fetched as a whole until ${new Date(wholeUntil).toISOString()}`,
-    );
+    return whole(`an answer could not be split by day, so that is tried again after ${minuteOf(wholeUntil)}`);
   if (state === 'proven')
-    return { mode: 'days', because: pinned ? 'pinned by configuration' : 'proven divisible by day' };
-  if (pinned) return whole('pinned by configuration');
+    return {
+      mode: 'days',
+      because: pinned ? 'as configured' : 'proven: a day has the same numbers in every period',
+    };
+  if (pinned) return whole('as configured');
   return whole(NOT_DAYS[state]);
 }
 

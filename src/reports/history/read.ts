@@ -171,7 +171,7 @@ function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError
 type Words = readonly [detail: string, help?: string];
 
 const NOT_PROVEN: Words = [
-  'No history for this kind of report: it is not proven divisible by day, or was refuted.',
+  'Such a report has no history: it is not proven yet, or was disproved, that its single days add up.',
   'Request it without _asOf, or call POST /gateway/v1/learn; GET /gateway/v1/explain says whether such reports are cached by day. Then repeat.',
 ];
 

@@ -5,6 +5,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { type Frozen, type RecordOf, recordForm } from '../../lib/record.js';
+import { minuteOf } from '../../lib/words.js';
 import type { DayRange } from '../cache/plan.js';
 import type { Report } from '../query/canonicalize.js';
 import { digest } from '../query/platform-call.js';
@@ -207,16 +208,15 @@ export function inWords(known: Divisibility | null, nowMs: number): string {
   const found = known?.proof?.found;
   if (state === 'proven') return `Cached by day. ${found ?? ''}`.trimEnd();
   if (state === 'proving')
-    return 'Fetched as a whole. The gateway is fetching a period of past days, and parts of it, to see whether they agree.';
+    return 'Cached as one period for now. The gateway is testing whether single days add up: it fetches a period of past days, and parts of it.';
   if (state === 'refuted')
-    return `Fetched as a whole until ${iso(known?.refutedUntil ?? nowMs)}. ${known?.refutedFor ?? ''}`.trimEnd();
+    return `Cached as one period until ${minuteOf(known?.refutedUntil ?? nowMs)}. ${known?.refutedFor ?? ''}`.trimEnd();
   if (found === undefined || known === null || known.state === 'refuted')
-    return 'Fetched as a whole. The gateway has not yet compared a period with its parts: it does so soon after a report of this kind that it fetches, or on "dsp-gateway learn".';
+    return 'Cached as one period for now. The gateway has not yet tested whether single days add up: it does so soon after it fetches such a report, or on "dsp-gateway learn".';
   const again = Math.max(nowMs, known.tryAgainAt ?? nowMs);
-  return `Fetched as a whole. ${found} It is tried again with a report after ${iso(again)}.`;
+  return `Cached as one period for now. ${found} It is tested again with a report after ${minuteOf(again)}.`;
 }
 
-const iso = (ms: number) => new Date(ms).toISOString();
 const dayOf = (ms: number) => Math.floor(ms / DAY_MS);
 
 /**

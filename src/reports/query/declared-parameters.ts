@@ -71,12 +71,12 @@ export function undeclaredParameters(
     if (kind === undefined) {
       const message =
         'is not declared, and a team with a list of advertisers may send declared parameters only';
-      const help = `Omit ${name}, or ask your operator to declare it in ${setting}; an expression, an object or a list of objects only in report.nonAccountParameters.`;
+      const help = `Omit ${name}, or ask your operator to declare it in ${setting}, or in report.nonAccountParameters if it is an expression, an object or a list of objects.`;
       return [{ param: path, message, help }];
     }
     const message = faultOf(kind, value, rules);
     if (message === null) return [];
-    const help = `Send ${name} as ${EXPECTED[kind]}, or ask your operator to declare another kind in ${setting}, or that it names no account in report.nonAccountParameters.`;
+    const help = `Send ${name} as ${EXPECTED[kind]}, or ask your operator to declare another kind of value in ${setting}, or in report.nonAccountParameters that it names no account.`;
     return [{ param: path, message, help }];
   }
 

@@ -24,7 +24,7 @@ export function refuseMisspelt(endpoint: string, declared: ReadonlyMap<string, u
   if (meant === undefined) return;
   throw new GatewayError('not_found', {
     detail: `No report ${endpoint} is declared: did you mean ${meant}?`,
-    help: `Use ${meant}, or have ${endpoint} declared under report.endpoints.`,
+    help: `Use ${meant}; if the platform has ${endpoint} too, ask your operator to declare it in report.endpoints.`,
   });
 }
 

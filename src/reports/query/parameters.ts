@@ -270,7 +270,7 @@ export function unknownNameFaults(
   return unknown.flatMap(({ name, meant }): FieldFault[] => {
     const [nearest] = meant;
     if (nearest !== undefined && (!lenient || names.unknownParameters === 'refuse')) {
-      const help = `Use ${nearest}, or have ${name} allowed under report.knownParameters.`;
+      const help = `Send ${nearest} instead of ${name}; if the platform has ${name} too, ask your operator to declare it in report.endpoints."${endpoint}".knownParameters.`;
       return [{ param: name, message: `is unknown: ${didYouMean(...meant)}`, help }];
     }
     return names.unknownParameters === 'refuse'

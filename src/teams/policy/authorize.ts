@@ -135,7 +135,7 @@ export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountR
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team has no access to the advertiser in ${clipName(foreign.param)}.`,
-      help: advertiserHelp(id, advertisers, `, or ask your operator to add it to the team ${id}`),
+      help: advertiserHelp(id, advertisers, `; for another, ask your operator to add it to the team ${id}`),
     });
   }
   const [lookalike] = access.lookalikes(isOwn);
@@ -143,15 +143,15 @@ export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountR
     const name = clipName(lookalike);
     throw new GatewayError('advertiser_forbidden', {
       detail: `The team is limited to certain advertisers, and ${name} may name an account.`,
-      help: `Omit ${name} and name the advertiser by ${fields}; if it is not an account, ask your operator to add it to report.nonAccountParameters.`,
+      help: `Omit ${name}, and send the advertiser as ${fields}; if ${name} is no account, ask your operator to add it to report.nonAccountParameters.`,
     });
   }
   const errors = access.undeclared?.(id) ?? [];
   if (errors.length > 0) throw new GatewayError('undeclared_parameter', { errors });
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
-      detail: `The team is limited to certain advertisers; name one by ${fields}.`,
-      help: advertiserHelp(id, advertisers, `, named by ${fields}`),
+      detail: `The team is limited to certain advertisers, and the request names none by ${fields}.`,
+      help: advertiserHelp(id, advertisers, `, and send it as ${fields}`),
     });
   }
   passed.add(access);
@@ -164,7 +164,7 @@ function advertiserHelp(id: string, own: readonly (number | string)[], more: str
   if (own.length === 0) return `Ask your operator to grant the team ${id} an advertiser; it has none.`;
   const left = own.length - MAX_NAMED;
   const others = left > 0 ? ` and ${left} more, see GET /gateway/v1/me` : '';
-  return `Use an advertiser of your team (${own.slice(0, MAX_NAMED).join(', ')}${others})${more}.`;
+  return `Choose one of the advertisers of your team (${own.slice(0, MAX_NAMED).join(', ')}${others})${more}.`;
 }
 
 /**

@@ -75,13 +75,13 @@ export function createSessions(
   const kept = maxStaleMs === null ? null : createKeptSessions<SessionRecord>(maxStaleMs, clock);
   const records = createRecords(cookie, store.documents, kept, clock);
   const storeName = store.kind === 'redis' ? 'Redis' : 'The embedded store';
-  const readOnly = `${storeName} does not answer, so this session can only read, at this process alone, until it does. ${SEE_STATUS}`;
+  const readOnly = `${storeName} is unavailable, so this session can only read until it is back. ${ON_THE_MACHINE}`;
 
   /** @throws GatewayError `not_ready` */
   const unlessAway = <T>(work: Promise<T>): Promise<T> =>
     work.catch(
       whenAway((cause): never => {
-        throw notReady(storeName, cause);
+        throw notReady(cookie, storeName, cause);
       }),
     );
 
@@ -106,7 +106,7 @@ export function createSessions(
         return sessionOf(id, record, null);
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || error instanceof RegistryLost) throw error;
-        if (kept === null || error.why === 'no-room') throw notReady(storeName, error);
+        if (kept === null || error.why === 'no-room') throw notReady(cookie, storeName, error);
         kept.opened.set(sessionDocument(cookie, id), { kept: record, note });
         return sessionOf(id, record, readOnly);
       }
@@ -286,18 +286,20 @@ export function isSame(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-const SEE_STATUS = '`dsp-gateway status` shows what is wrong.';
+const ON_THE_MACHINE = 'On the machine: dsp-gateway status.';
 
 /** @param storeName begins the sentence */
-function notReady(storeName: string, cause: StoreUnavailable): GatewayError {
+function notReady(cookie: SessionCookie, storeName: string, cause: StoreUnavailable): GatewayError {
   const isFull = cause.why === 'no-room';
   return new GatewayError('not_ready', {
     detail: isFull
       ? `${storeName} has no room for another session.`
-      : `${storeName} does not answer, so sessions cannot be opened, checked or closed.`,
+      : `${storeName} is unavailable, so this page cannot check your sign-in. Reports are still served.`,
     help: isFull
-      ? 'Ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store, or call with a key or token.'
-      : `Repeat in a few seconds, or call with a key or token in a header. For operators, ${SEE_STATUS}`,
+      ? 'Call with a key or token in a header, or ask your operator to make room: redis.idempotencyMaxBytes, or the disk of the embedded store.'
+      : cookie === 'dgw_console'
+        ? ON_THE_MACHINE
+        : 'Try again in a minute; your operator sees the cause with dsp-gateway status.',
     retryAfterS: isFull ? 60 : 5,
     cause,
   });
@@ -308,7 +310,7 @@ export function refuseReadOnly({ readOnly }: Pick<Session, 'readOnly'>): void {
   if (readOnly === null) return;
   throw new GatewayError('not_ready', {
     detail: `Nothing was changed: ${readOnly}`,
-    help: 'Repeat when the store answers, or call with a token in a header.',
+    help: 'Try again when the store is back, or call with a token in a header.',
     retryAfterS: 5,
   });
 }

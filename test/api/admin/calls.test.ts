@@ -120,7 +120,7 @@ describe('GET /admin/v1/cache/explain', () => {
       canonical: { method: 'GET', target: `/api/v1/report/campaigns/get?${WEEK}`, body: null },
       policy: {
         mode: 'days',
-        because: 'pinned by configuration',
+        because: 'as configured',
         divisibility: null,
         restatementDays: 5,
         staleWhileRevalidateSeconds: 600,
@@ -149,7 +149,9 @@ describe('GET /admin/v1/cache/explain', () => {
       expect([status, json.report]).toEqual([200, { endpoint: ENDPOINT, query: WEEK }]);
       expect(json).toMatchObject({
         inWords: {
-          kept: expect.stringMatching(/^Answered as a whole: not yet proven divisible by day\. /),
+          kept: expect.stringMatching(
+            /^Cached as one period for now: the gateway has not yet tested whether single days add up\. /,
+          ),
           price: 'Answering it now makes 1 platform call (2026-11-08 to 2026-11-14).',
         },
         price: { calls: 1, behind: 0 },

@@ -217,9 +217,9 @@ describe('explain', () => {
   });
 
   it.each([
-    ['pinned by configuration', 'days', 'always'],
-    ['pinned by configuration', 'whole', 'never'],
-    ['not yet proven divisible by day', 'whole', 'auto'],
+    ['as configured', 'days', 'always'],
+    ['as configured', 'whole', 'never'],
+    ['the gateway has not yet tested whether single days add up', 'whole', 'auto'],
   ])('says why: %s, %s', async (because, mode, divisible) => {
     const { gateway } = await watched({ report: { endpoints: { 'campaigns/get': { divisible } } } });
     const { policy } = await explain(gateway, byDay('2026-11-01', '2026-11-02'));
@@ -248,10 +248,10 @@ describe('explain', () => {
     await gateway.services.settled();
     const unknown = await explain(gateway, `${byDay('2026-11-01', '2026-11-03')}&x=1`);
     expect([unknown.policy.because, unknown.policy.divisibility]).toEqual([
-      'not yet proven divisible by day',
+      'the gateway has not yet tested whether single days add up',
       null,
     ]);
-    expect(unknown.inWords.divisibility).toContain('has not yet compared a period with its parts');
+    expect(unknown.inWords.divisibility).toContain('has not yet tested whether single days add up');
     // By day also while it is one entry; how many rows a day has is not known then.
     expect(unknown.days?.map(({ state, rows }) => [state, rows])).toEqual([
       ['final', null],
@@ -261,7 +261,10 @@ describe('explain', () => {
     expect(unknown.whole).toMatchObject({ state: 'final', rows: 3 });
     await prove(gateway, key);
     const { policy, inWords } = await explain(gateway, byDay('2026-11-01', '2026-11-03'));
-    expect([policy.mode, policy.because]).toEqual(['days', 'proven divisible by day']);
+    expect([policy.mode, policy.because]).toEqual([
+      'days',
+      'proven: a day has the same numbers in every period',
+    ]);
     expect(policy.divisibility).toMatchObject({ state: 'proven', proof: { to: '2026-11-12', calls: 6 } });
     expect(inWords.divisibility).toMatch(/^Cached by day\. A period of 28 days /);
   });

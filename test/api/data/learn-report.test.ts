@@ -20,7 +20,9 @@ describe('learn', () => {
     expect([reply.status, reply.json()]).toEqual([202, { state: 'proving', started: true }]);
     await gateway.services.settled();
     expect(gateway.simulator.callCount).toBe(6);
-    expect((await stateOf(gateway, '&x=1')).because).toBe('proven divisible by day');
+    expect((await stateOf(gateway, '&x=1')).because).toBe(
+      'proven: a day has the same numbers in every period',
+    );
     expect((await gateway.manage('GET', '/status')).divisibility).toEqual([
       {
         endpoint: 'campaigns/get',

@@ -150,7 +150,11 @@ it('what was finished before its kind was proven is made anew from its days', as
   const asked = byDay('2026-11-01', '2026-11-08');
   const first = reportIn(await ask(asked));
   expect(first.meta).not.toHaveProperty('revision');
-  for (let step = 0; (await stateOf(gateway)).because !== 'proven divisible by day'; step++) {
+  for (
+    let step = 0;
+    (await stateOf(gateway)).because !== 'proven: a day has the same numbers in every period';
+    step++
+  ) {
     expect(step).toBeLessThan(24);
     const [from, to] = [25 - step, 10 - (step % 10)].map((day) => String(day).padStart(2, '0'));
     await ask(byDay(`2026-10-${from}`, `2026-11-${to}`));

@@ -59,7 +59,7 @@ describe('the first report by date of a kind', () => {
       [day(6), day(6)],
     ]);
     expect(await policy()).toMatchObject({
-      because: 'proven divisible by day',
+      because: 'proven: a day has the same numbers in every period',
       divisibility: { state: 'proven', proof: { from: day(33), to: day(6), calls: 6 } },
     });
     const joined = await ask(byDay(day(30), day(7)));
@@ -142,7 +142,7 @@ describe('the first report by date of a kind', () => {
     await ask(byDay(day(9), day(1)));
     expect(calls()).toEqual([[day(9), day(1)]]);
     gateway.clock.advance(2 * MINUTE);
-    expect((await policy()).because).toContain('not yet proven');
+    expect((await policy()).because).toContain('not yet tested');
   });
 });
 
@@ -258,6 +258,6 @@ describe('a proof', () => {
     await Promise.all([gateway.services.settled(), other.services.settled()]);
     expect(calls()).toHaveLength(2 + 6);
     await other.services.registry.refresh();
-    expect((await stateOf(other)).because).toBe('proven divisible by day');
+    expect((await stateOf(other)).because).toBe('proven: a day has the same numbers in every period');
   });
 });

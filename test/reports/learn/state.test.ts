@@ -136,13 +136,13 @@ describe('a refutation', () => {
 
 it('says of each state what it means, why, and what is missing', () => {
   expect(inWords(null, NOW)).toContain('dsp-gateway learn');
-  expect(inWords(beginProof(START, NOW), NOW)).toContain('is fetching a period of past days');
+  expect(inWords(beginProof(START, NOW), NOW)).toContain('it fetches a period of past days');
   expect(inWords(proofOf(START, 'proven'), NOW)).toBe('Cached by day. So it was.');
   expect(inWords(proofOf(START, 'refuted'), NOW)).toBe(
-    'Fetched as a whole until 2026-11-22T00:00:00.000Z. So it was.',
+    'Cached as one period until 2026-11-22 00:00 UTC. So it was.',
   );
   expect(inWords(proofOf(START, 'unknown'), NOW)).toBe(
-    'Fetched as a whole. So it was. It is tried again with a report after 2026-11-21T01:00:00.000Z.',
+    'Cached as one period for now. So it was. It is tested again with a report after 2026-11-21 01:00 UTC.',
   );
 });
 

@@ -143,7 +143,7 @@ describe('a limited team', () => {
       {
         param: 'filter',
         message: 'is not declared, and a team with a list of advertisers may send declared parameters only',
-        help: 'Omit filter, or ask your operator to declare it in report.endpoints."campaigns/get".knownParameters; an expression, an object or a list of objects only in report.nonAccountParameters.',
+        help: 'Omit filter, or ask your operator to declare it in report.endpoints."campaigns/get".knownParameters, or in report.nonAccountParameters if it is an expression, an object or a list of objects.',
       },
     ]);
     const [fault] = faultsIn('limit=all');

@@ -90,7 +90,7 @@ describe('authorize: advertisers', () => {
     expect(forbidden.options.detail).toBe('The team has no access to the advertiser in advertiserId.');
     const required = thrownBy(() => checkQuery(callerOf({ advertisers: [1, 2] }), NOTHING));
     expect(required.options.detail).toBe(
-      'The team is limited to certain advertisers; name one by advertiserId or userId.',
+      'The team is limited to certain advertisers, and the request names none by advertiserId or userId.',
     );
   });
 

@@ -455,8 +455,8 @@ describe('the store', () => {
     const refused = await get('/gateway/v1/me');
     expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 not_ready', '5']);
     expect(refused.json()).toMatchObject({
-      detail: expect.stringContaining('sessions'),
-      help: expect.stringContaining('call with a key or token'),
+      detail: expect.stringContaining('cannot check your sign-in'),
+      help: expect.stringContaining('your operator sees the cause'),
     });
     expect((await gateway.call('/gateway/v1/me', { key })).status).toBe(200);
     const sign = () => ask(gateway.data, SESSION, { method: 'POST', json: { key } });
