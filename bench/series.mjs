@@ -8,9 +8,12 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
+import { classify } from '../dist/modules/outcome.js';
 import { createEmbeddedStore } from '../dist/modules/store/embedded/embedded-store.js';
 import { createRedisStore } from '../dist/modules/store/redis/redis-store.js';
 import { createSeries } from '../dist/modules/teams/series/create-series.js';
+import { keptMsOf } from '../dist/modules/teams/tally/groups.js';
+import { createTally } from '../dist/modules/teams/tally/tally.js';
 import { CLIENT_CORE, end, temporaryFolder } from './support/processes.mjs';
 import { startRedis } from './support/redis.mjs';
 
@@ -39,26 +42,29 @@ function random(below) {
   return Math.floor((seed / 2 ** 31) * below);
 }
 
-function ask(series, team) {
-  const hit = (tier, ms) =>
-    series.add({ team, outcome: 'hit', tier, code: null, plainCalls: 1, platformCalls: 0 }, 200, ms);
+function ask(tally, team) {
+  const add = (outcome, tier, status, ms) => {
+    const of = { team, subject: '/api/v1/report/campaigns/get', outcome, tier, code: null, via: null };
+    const counts = { rows: 0, bytesOut: 0, plainCalls: 1, platformCalls: 0 };
+    tally.add(classify({ ...of, ...counts }, status), ms);
+  };
+  const hit = (tier, ms) => add('hit', tier, 200, ms);
   for (let hits = random(150); hits > 0; hits -= 1) hit('l1', random(3));
   for (let hits = random(40); hits > 0; hits -= 1) hit('store', 1 + random(40));
   for (const outcome of ['stale', 'miss', 'refresh', 'collapsed', 'pass', 'error']) {
     const status = outcome === 'error' ? 400 : 200;
-    const request = { team, outcome, tier: null, code: null, plainCalls: 1, platformCalls: 0 };
-    for (let times = random(12); times > 0; times -= 1) series.add(request, status, 10 + random(9000));
+    for (let times = random(12); times > 0; times -= 1) add(outcome, null, status, 10 + random(9000));
   }
-  for (let calls = random(30); calls > 0; calls -= 1) series.addCall(team);
+  for (let calls = random(30); calls > 0; calls -= 1) tally.addCall(team);
 }
 
 async function fill(counters) {
   traffic.budget.queued = 2;
   nowMs = END_MS - DAYS * 24 * HOUR_MS;
-  const all = [0, 1].map(() => createSeries({ counters, clock, logger, traffic }));
+  const all = [0, 1].map(() => createTally({ counters, clock, logger, traffic, everyMs: null }));
   for (let hour = 0; hour < DAYS * 24; hour += 1, nowMs += HOUR_MS) {
     for (let team = 0; team < TEAMS; team += 1) ask(all[team % 2], `team-number-${team}`);
-    if (hour % 12 === 11) for (const series of all) await series.flush();
+    if (hour % 12 === 11) for (const tally of all) await tally.flush();
     // The last day by the minute; of the days before minutes are gone.
     if (hour < (DAYS - 1) * 24) continue;
     for (let minute = 1; minute < 60; minute += 1) {
@@ -66,22 +72,22 @@ async function fill(counters) {
       ask(all[minute % 2], `team-number-${minute % TEAMS}`);
     }
     nowMs -= 59 * 60_000;
-    for (const series of all) await series.flush();
+    for (const tally of all) await tally.flush();
   }
   // Nothing is counted of the time behind the last hour.
   traffic.budget.queued = 0;
   const startedMs = performance.now();
-  await all[0].ledger('30d', () => undefined);
+  await createSeries(all[0], clock).ledger('30d', () => undefined);
   const ledgerMs = performance.now() - startedMs;
-  for (const series of all) await series.close();
+  for (const tally of all) await tally.close();
   return ledgerMs;
 }
 
-/** Minutes of days before would have ended; they are not written then. */
+/** Minutes of long ago would have ended; they are not written then. */
 function withoutOldMinutes(counters) {
-  const firstHour = (END_MS - 26 * HOUR_MS) / HOUR_MS;
   const isKept = ({ group }) =>
-    !group.startsWith('series:minutes:') || Number(group.split(':')[2]) >= firstHour;
+    !/^series:(team-)?minutes:/.test(group) ||
+    Number(group.split(':')[2]) >= (END_MS - keptMsOf(group)) / HOUR_MS;
   const fields = new Set();
   return {
     fields,

@@ -19,17 +19,19 @@ export interface ReaderPage {
   /** As HTML, without the title. */
   readonly html: string;
   readonly headings?: readonly Heading[];
+  /** Of its pictures. */
+  readonly style?: string;
 }
 
 export function readerPage(
-  { address, title, html, headings = [] }: ReaderPage,
+  { address, title, html, headings = [], style = '' }: ReaderPage,
   shelves: readonly Shelf[],
 ): string {
   const shown = escapeHtml(title);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${shown} · dsp-gateway</title>
 <link rel="icon" href="data:,">
-<style>${STYLE}</style>
+<style>${STYLE}${style}</style>
 </head><body>
 <a class="skip" href="#text">To the text</a>
 <header><a class="name" href="/docs">dsp-gateway</a><a class="pages" href="#pages">Pages</a><a href="/">Home</a><a href="/docs/api">API reference</a><a class="wide" href="/docs/errors">Errors</a></header>

@@ -1,6 +1,6 @@
 /** The files of the documentation: which there are, and the address of each below `/docs`. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Shelf } from './layout.js';
 import { type Rendered, renderMarkdown } from './markdown.js';
@@ -11,10 +11,13 @@ const ERRORS = 'errors.md';
 
 /** The order of the pages; those that are not named here follow. */
 const SHELVES: readonly (readonly [title: string, names: string])[] = [
-  ['Use it', 'index first-steps clients contract caching history finality truth limits'],
-  ['Run it', 'operations cli settings metrics kubernetes compose performance security simulator licences'],
-  ['Change it', 'architecture adr/index'],
+  ['Decide', 'index trust stored size-it performance security licences'],
+  ['Use it', 'first-steps clients contract caching history changes final wrong limits agents'],
+  ['Run it', 'operations cli settings metrics kubernetes compose upgrade write-guard simulator'],
+  ['Change it', 'architecture adr/index hardening standards'],
 ];
+/** The shelf that ends with {@link OWN}. */
+const OWN_SHELF = 1;
 const OWN = [
   { address: '/docs/api', title: 'API reference' },
   { address: '/docs/errors', title: 'Errors' },
@@ -29,7 +32,10 @@ export function pageNames(): readonly string[] {
 }
 
 export function renderFile(name: string, names: readonly string[]): Rendered {
-  return renderMarkdown(readFileSync(join(FOLDER, name), 'utf8'), (href) => addressOf(name, href, names));
+  const drawingOf = (href: string) =>
+    href.endsWith('.svg') ? readFileSync(join(FOLDER, dirname(name), href), 'utf8') : null;
+  const text = readFileSync(join(FOLDER, name), 'utf8');
+  return renderMarkdown(text, (href) => addressOf(name, href, names), drawingOf);
 }
 
 /** Where a page is read: `caching.md` at `/docs/caching`. */
@@ -55,7 +61,7 @@ export function shelvesOf(titles: ReadonlyMap<string, string>): readonly Shelf[]
   const known = new Set(named.flatMap(([, names]) => names));
   const shelves = named.map(([title, names], at) => ({
     title,
-    places: [...names.filter((name) => titles.has(name)).map(place), ...(at === 0 ? OWN : [])],
+    places: [...names.filter((name) => titles.has(name)).map(place), ...(at === OWN_SHELF ? OWN : [])],
   }));
   const further = [...titles.keys()].filter((name) => !name.startsWith('adr/') && !known.has(name));
   return [...shelves, { title: 'More', places: further.map(place) }].filter(

@@ -15,14 +15,23 @@ export interface Rendered {
   /** As plain text. */
   readonly title: string;
   readonly headings: readonly Heading[];
+  /** Of its pictures. */
+  readonly style: string;
 }
 
-/** @param linkTo where a link of the page leads here; null for what is not served: its text stays */
-export function renderMarkdown(text: string, linkTo: (href: string) => string | null): Rendered {
+/**
+ * @param linkTo where a link of the page leads here; null for what is not served: its text stays
+ * @param drawingOf a picture as SVG; null for any other: its words stay
+ */
+export function renderMarkdown(
+  text: string,
+  linkTo: (href: string) => string | null,
+  drawingOf: (href: string) => string | null = () => null,
+): Rendered {
   const headings: Heading[] = [];
   const ids = new Map<string, number>();
   const marked = new Marked({ gfm: true });
-  let title = '';
+  let [title, style] = ['', ''];
   marked.use({
     renderer: {
       heading({ tokens, depth, text: source }) {
@@ -40,7 +49,15 @@ export function renderMarkdown(text: string, linkTo: (href: string) => string | 
         const to = linkTo(href);
         return to === null ? inner : `<a href="${escapeHtml(to).replaceAll('"', '&quot;')}">${inner}</a>`;
       },
-      image: ({ text: instead }) => `<em>${escapeHtml(instead)}</em>`,
+      image({ href, text: instead }) {
+        const drawing = drawingOf(href);
+        if (drawing === null) return `<em>${escapeHtml(instead)}</em>`;
+        // A page has one style, which its policy names by digest.
+        return drawing.replace(/<style>([^<]*)<\/style>/, (_, own: string) => {
+          style += own;
+          return '';
+        });
+      },
       // Comments are for those who make the pages; anything else is shown as it was written.
       html: ({ text: raw }) => (raw.trimStart().startsWith('<!--') ? '' : escapeHtml(raw)),
       code: ({ text: code, lang }) =>
@@ -51,7 +68,7 @@ export function renderMarkdown(text: string, linkTo: (href: string) => string | 
     },
   });
   const html = marked.parse(text, { async: false });
-  return { html, title, headings };
+  return { html, title, headings, style };
 }
 
 /** Tables without a head, which Markdown cannot write otherwise, have empty cells there: it is left out. */

@@ -130,6 +130,13 @@ describe('markdown', () => {
     );
   });
 
+  it('shows a drawing as it is, and takes its style for that of the page', () => {
+    const drawing = '<svg><title>t</title><style>.a{fill:red}</style><rect class="a"/></svg>';
+    const { html, style } = renderMarkdown('![words](a.svg)', toNowhere, () => drawing);
+    expect(html).toBe('<p><svg><title>t</title><rect class="a"/></svg></p>\n');
+    expect(style).toBe('.a{fill:red}');
+  });
+
   it('writes code as it stands, and tables that scroll by themselves, without an empty head', () => {
     const { html } = renderMarkdown('```sh\ncurl "a&b"\n```\n\n| | |\n|---|--:|\n| a | `b` |', toNowhere);
     expect(html).toContain('<pre tabindex="0" data-lang="sh"><code>curl "a&amp;b"\n</code></pre>');

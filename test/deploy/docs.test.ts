@@ -69,6 +69,26 @@ describe('links', () => {
     walk('README.md');
     expect(pages.map(({ path }) => path).filter((path) => !seen.has(path))).toEqual([]);
   });
+
+  it('lead from the index to every page but single decisions', () => {
+    const named = [...page('docs/index.md').matchAll(/\]\(([^)#\s]+\.md)/g)].map(([, name = '']) => name);
+    const all = pages.map(({ path }) => relative('docs', path)).filter((path) => !path.startsWith('..'));
+    const missing = all.filter((path) => !/^(index|adr\/\d.*)\.md$/.test(path) && !named.includes(path));
+    expect(missing).toEqual([]);
+  });
+});
+
+it('drawings say in words what they show, follow light and dark, and load nothing', async () => {
+  const names = (await readdir(join(ROOT, 'docs', 'pictures'))).filter((name) => name.endsWith('.svg'));
+  expect(names).not.toEqual([]);
+  for (const name of names) {
+    const text = await readFile(join(ROOT, 'docs', 'pictures', name), 'utf8');
+    expect(text).toMatch(/<title id="[\w-]+">[^<]+<\/title>\n<desc id="[\w-]+">[^<]{100,}<\/desc>/);
+    expect(text).toContain('@media(prefers-color-scheme:dark)');
+    expect(text.replace('http://www.w3.org/2000/svg', '')).not.toMatch(
+      /https?:|@import|@font-face|<image|<script/,
+    );
+  }
 });
 
 describe('names', () => {
