@@ -79,7 +79,7 @@ function OfSeveral(props: PeriodsProps) {
   const missing = advertisersOf(question).length - parts.length;
   return (
     <>
-      <Progress several={several} nameOf={(id) => nameIn(report, id)} />
+      <Progress several={several} nameOf={(id) => nameIn(report, id)} mayCome />
       {several.loads.some(isOpen) || both === null ? null : (
         <>
           {missing === 0 ? null : (

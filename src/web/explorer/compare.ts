@@ -36,7 +36,8 @@ export function compareGroups(
   split: readonly string[],
   measures: readonly ReportColumn[],
 ): ComparedGroup[] {
-  const [here, there] = [groupsOf(now, split), groupsOf(before, split)];
+  const tells = new Set([...now, ...before].map(({ currency }) => currency)).size > 1;
+  const [here, there] = [groupsOf(now, split, tells), groupsOf(before, split, tells)];
   const groups = [...new Set([...here.keys(), ...there.keys()])].map((key): ComparedGroup => {
     const [one, other] = [here.get(key), there.get(key)];
     const changes = measures.map((column): [string, Change] => {
@@ -81,10 +82,10 @@ export function totalOf({ rows, meta }: Report, column: ReportColumn): number | 
   return all ?? (column.noSum === null ? valueOver(rows, column) : null);
 }
 
-function groupsOf(rows: readonly Row[], split: readonly string[]) {
+function groupsOf(rows: readonly Row[], split: readonly string[], tellsCurrency: boolean) {
   const groups = new Map<string, { readonly title: string; readonly rows: Row[] }>();
   for (const row of rows) {
-    const { key, title } = ofItsCurrency(row, split);
+    const { key, title } = ofItsCurrency(row, split, tellsCurrency);
     const group = groups.get(key) ?? { title, rows: [] };
     groups.set(key, group);
     group.rows.push(row);

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { SortHead } from '../ui/data-table.js';
+import { ScrollFrame } from '../ui/scroll-frame.js';
 import type { ReportColumn } from './columns.js';
 import type { Row } from './parse.js';
 
@@ -22,6 +23,8 @@ interface GridProps {
   readonly mark: (row: Row, column: ReportColumn) => ComponentChildren;
   /** Sticky rows at the end. */
   readonly feet: readonly Foot[];
+  /** Columns at the start that stay in view. */
+  readonly held: 1 | 2;
 }
 
 export interface CellText {
@@ -37,18 +40,17 @@ export interface Foot {
 
 const styleOf = ({ numeric }: ReportColumn) => (numeric ? 'number' : '');
 
-export function Grid({ label, columns, rows, sort, setSort, write, mark, feet }: GridProps) {
+export function Grid({ label, columns, rows, sort, setSort, write, mark, feet, held }: GridProps) {
   const frame = useRef<HTMLElement>(null);
   // Other rows, or another order, start at the top.
   useLayoutEffect(() => frame.current?.scrollTo(0, 0), [rows]);
   const width = columns.reduce((sum, column) => sum + column.width, 0);
   const tracks = columns.map((column) => `${column.width}fr`).join(' ');
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the arrow keys would not scroll it
-    <section ref={frame} class="table-frame grid-frame" aria-label={label} tabIndex={0}>
+    <ScrollFrame frame={frame} class="grid-frame" label={label}>
       <table
-        class={`grid-table ${rows.length > LONG ? 'long' : ''}`}
-        style={{ minWidth: `${width}ch`, '--tracks': tracks }}
+        class={`grid-table hold-${held} ${rows.length > LONG ? 'long' : ''}`}
+        style={{ minWidth: `${width}ch`, '--tracks': tracks, '--first': `${columns[0]?.width ?? 0}ch` }}
       >
         <thead>
           <tr>
@@ -85,7 +87,7 @@ export function Grid({ label, columns, rows, sort, setSort, write, mark, feet }:
           ))}
         </tfoot>
       </table>
-    </section>
+    </ScrollFrame>
   );
 }
 

@@ -20,12 +20,16 @@ function subjectOf(row: Row, split: readonly string[]): { key: string; title: st
 }
 
 /** The same, separated by currency. */
-export function ofItsCurrency(row: Row, split: readonly string[]): { key: string; title: string } {
+export function ofItsCurrency(
+  row: Row,
+  split: readonly string[],
+  tells = true,
+): { key: string; title: string } {
   const { key, title } = subjectOf(row, split);
   const currency = typeof row.currency === 'string' ? row.currency : '';
   return {
     key: `${key}\u0000${currency}`,
-    title: [title, currency].filter((part) => part !== '').join(' · '),
+    title: [title, tells ? currency : ''].filter((part) => part !== '').join(' · '),
   };
 }
 

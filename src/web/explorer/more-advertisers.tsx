@@ -1,10 +1,8 @@
 /** Further advertisers of a report, as chips. */
 import { useState } from 'preact/hooks';
-import { Offers } from '../ui/fields.js';
 import { Button, Name } from '../ui/parts.js';
 import { MOST_ADVERTISERS } from './question.js';
-import { idIn } from './report-form.js';
-import type { Advertiser } from './team.js';
+import { type Advertiser, idIn } from './team.js';
 
 interface MoreProps {
   /** Ids. */
@@ -23,7 +21,6 @@ export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps
     choose([...new Set([...chosen, ...ids])].filter((id) => id !== '' && id !== lead));
     setTyped('');
   };
-  const left = advertisers.filter(({ id }) => String(id) !== lead && !chosen.includes(String(id)));
   const isFull = chosen.length + 1 >= MOST_ADVERTISERS;
   return (
     <fieldset class="checks">
@@ -45,7 +42,7 @@ export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps
       <input
         aria-label="Another advertiser"
         placeholder="Add by id or name"
-        list="more-advertisers"
+        list="advertisers"
         autocomplete="off"
         value={typed}
         disabled={isFull}
@@ -56,7 +53,6 @@ export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps
           add();
         }}
       />
-      <Offers list="more-advertisers" offers={left} />
       <Button label="Add" disabled={isFull || typed.trim() === ''} act={add} />
       {isFull ? <span class="small quiet">At most {MOST_ADVERTISERS} at once.</span> : null}
     </fieldset>

@@ -19,7 +19,11 @@ const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
     cell: (pin) => <Report pin={pin} names={names} />,
     by: (pin) => `${endpointTitle(pin.endpoint)} ${nameOf(pin, names)}`,
   },
-  { title: 'Period', cell: ({ period }) => periodOf(period), by: ({ period }) => period?.from ?? null },
+  {
+    title: 'Period',
+    cell: ({ period }) => <span class="nowrap">{periodOf(period)}</span>,
+    by: ({ period }) => period?.from ?? null,
+  },
   { title: 'Note', cell: ({ note }) => (note === null ? '–' : <Name>{note}</Name>), by: ({ note }) => note },
   {
     title: 'Pinned',

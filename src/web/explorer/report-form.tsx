@@ -7,7 +7,7 @@ import { titleOf } from './columns.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { faultOf, PERIODS, type Question } from './question.js';
-import type { Advertiser } from './team.js';
+import { type Advertiser, idIn, nameOf } from './team.js';
 
 interface FormProps {
   readonly question: Question;
@@ -99,19 +99,6 @@ function AdvertiserField({ id, advertisers, choose }: AdvertiserProps) {
       </datalist>
     </Field>
   );
-}
-
-/** Its name, with the id if another has the same; without a name the id. */
-export function nameOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
-  if (name === null) return String(id);
-  return advertisers.some((other) => other.name === name && other.id !== id) ? `${name} (${id})` : name;
-}
-
-/** @returns the id of a completely typed name; any other text is unchanged */
-export function idIn(text: string, advertisers: readonly Advertiser[]): string {
-  const typed = text.trim();
-  const found = advertisers.find((one) => nameOf(one, advertisers).toLowerCase() === typed.toLowerCase());
-  return found === undefined ? typed : String(found.id);
 }
 
 const OWN_DAYS: readonly FieldSpec[] = [

@@ -2,8 +2,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
+import { NARROW, useMedia } from '../ui/media.js';
 import { Card, Empty, Tag } from '../ui/parts.js';
-import { filterRows, sortRows } from './arrange.js';
+import { filterRows, inOrder, sortRows } from './arrange.js';
 import {
   currencyOf,
   exactly,
@@ -39,11 +40,12 @@ export function ReportTable(props: TableProps) {
   const constant = columns.filter((column) => isConstant(column, rows));
   const others = columns.filter((column) => !constant.includes(column));
   const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
-  const varied = others
+  const narrow = useMedia(NARROW);
+  const varied = inOrder(others, view.metric, narrow)
     .filter((column) => ![...ids.values()].includes(column))
     .map((column) => ({
       ...column,
-      width: roomOf(column, props, totals) + (ids.has(column.name) ? ID_ROOM : 0),
+      width: roomOf(column, props, totals, narrow) + (ids.has(column.name) ? ID_ROOM : 0),
     }));
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
@@ -69,10 +71,11 @@ export function ReportTable(props: TableProps) {
           write={(row, column) => textOf(row, column, spans, currency)}
           mark={(row, { name }) => {
             const id = ids.get(name)?.name;
-            if (name === 'date') return <DayTags row={row} spans={spans} meta={meta} />;
+            if (name === 'date') return narrow ? null : <DayTags row={row} spans={spans} meta={meta} />;
             return id === undefined ? null : <span class="quiet id">{String(row[id])}</span>;
           }}
           feet={totals.map(footOf)}
+          held={narrow ? 2 : 1}
         />
       )}
       <div class="small quiet">
@@ -135,13 +138,20 @@ function DayTags({ row, spans, meta: { firstProvisionalDate: first } }: TagsProp
 }
 
 /** Width of a column including the tags of days and the bold totals. @returns approximate characters */
-function roomOf(column: ReportColumn, { report, spans }: TableProps, totals: readonly Total[]): number {
+function roomOf(
+  column: ReportColumn,
+  { report, spans }: TableProps,
+  totals: readonly Total[],
+  narrow: boolean,
+): number {
   const { name, numeric, width } = column;
   if (name === 'date') {
     const titles = [...spans.values()].map(
-      ({ title, part }) => 0.85 * title.length + (part === null ? 3 : 15),
+      ({ title, part }) => 0.85 * title.length + (part === null || narrow ? 3 : 15),
     );
-    return Math.ceil(Math.max(13, ...titles)) + (report.meta.firstProvisionalDate === undefined ? 0 : 13);
+    return (
+      Math.ceil(Math.max(13, ...titles)) + (narrow || report.meta.firstProvisionalDate === undefined ? 0 : 13)
+    );
   }
   if (!numeric) return width;
   const texts = totals.map(({ text }) => text(column) ?? 'no sum');

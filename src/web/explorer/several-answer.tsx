@@ -4,9 +4,10 @@ import { Card, Empty } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CompareReport } from './compare-report.js';
 import { CopyLink } from './copy-link.js';
+import { useIsForbidden } from './forbidden.js';
 import { counted } from './numbers.js';
 import type { Report } from './parse.js';
-import { type AnswerProps, ChartAndRows, Known } from './report-answer.js';
+import { type AnswerProps, ChartAndRows, Known } from './report-rows.js';
 import { combine, type Part } from './several.js';
 import { SeveralCsv } from './several-csv.js';
 import { Progress } from './several-progress.js';
@@ -19,6 +20,7 @@ export function SeveralAnswer(props: AnswerProps) {
   const { question, about } = props;
   const several = useSeveral(question);
   const names = useNames();
+  const isForbidden = useIsForbidden();
   const parts = useMemo(
     () =>
       several.loads.flatMap((load): Part[] =>
@@ -47,7 +49,13 @@ export function SeveralAnswer(props: AnswerProps) {
             {isDone && parts.length > 0 ? <SeveralCsv question={question} parts={parts} /> : null}
           </div>
         </div>
-        <Progress several={several} nameOf={(id) => names.get(id) ?? id} />
+        <Progress
+          several={several}
+          nameOf={(id) => names.get(id) ?? id}
+          mayCome={several.loads.some(
+            (load) => load.is === 'stopped' || (load.is === 'failed' && !isForbidden(load.error, load.id)),
+          )}
+        />
         <AdvertisersTable
           {...props}
           loads={several.loads}

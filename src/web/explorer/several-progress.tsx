@@ -6,10 +6,12 @@ import { isOpen, type Several } from './use-several.js';
 interface ProgressProps {
   readonly several: Several;
   readonly nameOf: (id: string) => string;
+  /** Whether what failed may come if it is asked again. */
+  readonly mayCome: boolean;
 }
 
 /** Says what is asked, with a stop; at the end what is missing. */
-export function Progress({ several: { loads, stop, resume }, nameOf }: ProgressProps) {
+export function Progress({ several: { loads, stop, resume }, nameOf, mayCome }: ProgressProps) {
   const loading = loads.find(({ is }) => is === 'loading');
   const loaded = loads.filter(({ is }) => is === 'loaded').length;
   const all = `${count(loaded)} of ${counted(loads.length, 'advertiser')}`;
@@ -33,7 +35,7 @@ export function Progress({ several: { loads, stop, resume }, nameOf }: ProgressP
         {isStopped ? 'Stopped: ' : ''}
         {all}.
       </p>
-      <Button label={isStopped ? 'Go on' : 'Ask again for the others'} act={resume} />
+      {mayCome ? <Button label={isStopped ? 'Go on' : 'Ask again for the others'} act={resume} /> : null}
     </div>
   );
 }

@@ -24,3 +24,16 @@ export function useNames(): AdvertiserNames {
     return new Map(named.map(({ id, name }) => [String(id), name ?? '']));
   }, [seen]);
 }
+
+/** Its name, with the id if another has the same; without a name the id. */
+export function nameOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
+  if (name === null) return String(id);
+  return advertisers.some((other) => other.name === name && other.id !== id) ? `${name} (${id})` : name;
+}
+
+/** @returns the id of a completely typed name; any other text is unchanged */
+export function idIn(text: string, advertisers: readonly Advertiser[]): string {
+  const typed = text.trim();
+  const found = advertisers.find((one) => nameOf(one, advertisers).toLowerCase() === typed.toLowerCase());
+  return found === undefined ? typed : String(found.id);
+}

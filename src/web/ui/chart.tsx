@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import { DataTable, numberColumn } from './data-table.js';
 import { compact } from './format.js';
+import { DARK, useMedia } from './media.js';
 
 export interface Line {
   readonly title: string;
@@ -46,7 +47,7 @@ export interface Steps {
 export function Chart(props: ChartProps) {
   const { label, times, lines, height = 200, format = compact, exact = format, partial = NONE } = props;
   const frame = useRef<HTMLDivElement>(null);
-  const scheme = useScheme();
+  const scheme = useMedia(DARK);
   const [asTable, setAsTable] = useState(false);
   const data = useMemo(() => dataOf(props), [times, lines, props.kind]);
   useEffect(() => {
@@ -307,20 +308,6 @@ function valueLine(title: string, value: string, color?: string): HTMLElement {
   row.append(name, `: ${value}`);
   return row;
 }
-
-/** @returns whether dark mode is on */
-function useScheme(): boolean {
-  const [dark, setDark] = useState(() => matchMedia(DARK).matches);
-  useEffect(() => {
-    const query = matchMedia(DARK);
-    const changed = () => setDark(query.matches);
-    query.addEventListener('change', changed);
-    return () => query.removeEventListener('change', changed);
-  }, []);
-  return dark;
-}
-
-const DARK = '(prefers-color-scheme: dark)';
 
 // The horizontal axis: times or ages of days.
 

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { compact, fromNow } from './format.js';
-import { Empty, ScrollFrame } from './parts.js';
+import { Empty } from './parts.js';
+import { ScrollFrame } from './scroll-frame.js';
 import { sortedBy } from './sort.js';
 
 export interface Column<Row> {
@@ -65,7 +66,7 @@ export function DataTable<Row>({ caption, short, rows, sorted, empty, ...rest }:
   const by = order === null ? undefined : columns[order.index]?.by;
   const shown = order === null || by === undefined ? rows : sortedBy(rows, by, order.down);
   return (
-    <ScrollFrame label={caption} short={short}>
+    <ScrollFrame label={caption} class={short === true ? 'short' : ''}>
       <table>
         <thead>
           <tr>

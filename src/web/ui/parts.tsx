@@ -220,24 +220,6 @@ export const Empty = ({ children }: Inner) => <p class="empty quiet">{children}<
 /** Text of others, which keeps its own direction. */
 export const Name = ({ children }: { readonly children: string }) => <bdi class="name">{children}</bdi>;
 
-interface ScrollFrameProps {
-  /** For screen readers. */
-  readonly label: string;
-  /** As high as a chart. */
-  readonly short?: boolean | undefined;
-  readonly children: ComponentChildren;
-}
-
-/** A frame that scrolls, also by keyboard. */
-export function ScrollFrame({ label, short = false, children }: ScrollFrameProps) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the arrow keys would not scroll it
-    <section class={short ? 'table-frame short' : 'table-frame'} aria-label={label} tabIndex={0}>
-      {children}
-    </section>
-  );
-}
-
 /** An error, with a button to retry after `retry-after`. */
 function Trouble({ error, again }: { readonly error: unknown; readonly again: () => void }) {
   const left = useSecondsLeft(error);

@@ -1,0 +1,92 @@
+/** Warnings about the numbers of a report, its chart and its rows. */
+import { useMemo } from 'preact/hooks';
+import { columnsOf, SAMPLE, widthOf } from './columns.js';
+import { rowsBy } from './group.js';
+import { calculatedColumns, withMeasures } from './measures.js';
+import type { Meta, Report } from './parse.js';
+import { type About, DATE, daysOf, type Period, type Viewed } from './question.js';
+import { ReportChart } from './report-chart.js';
+import { ReportTable } from './report-table.js';
+import { type Span, type SpanName, spanIn, spansOf } from './spans.js';
+
+export interface AnswerProps extends Viewed {
+  readonly about: About;
+}
+
+interface RowsProps extends Omit<AnswerProps, 'question'> {
+  readonly report: Report;
+}
+
+export function ChartAndRows({ report: loaded, about, view, setView }: RowsProps) {
+  const { currency } = about;
+  const { columns, report, spans } = useMemo(
+    () => arrangedBy(loaded, spanIn(view.by), currency),
+    [loaded, view.by, currency],
+  );
+  const measures = columns.filter(({ numeric }) => numeric);
+  const metric = measures.find(({ name }) => name === view.metric) ?? measures[0];
+  const byStart = useMemo(() => new Map(spans.map((span) => [span.start, span])), [spans]);
+  return (
+    <>
+      {metric === undefined ? null : (
+        <ReportChart {...{ report, measures, metric, spans, about, view, setView }} />
+      )}
+      <ReportTable
+        {...{ report, columns, currency, view, setView }}
+        spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
+      />
+    </>
+  );
+}
+
+const NO_SPANS: ReadonlyMap<string, Span> = new Map();
+
+/** The columns with those that are calculated, and the rows by day, week or month. */
+function arrangedBy(loaded: Report, by: SpanName, currency: string | null) {
+  const { rows, meta } = loaded;
+  const own = columnsOf(rows, currency);
+  const columns = [...own, ...calculatedColumns(own)];
+  const period = meta.split.includes('date') ? periodOf(loaded) : null;
+  const spans = period === null ? [] : spansOf(period, by);
+  const shown = period === null || by === 'day' ? rows : rowsBy(rows, daysOf(period), by, meta.split, own);
+  const all = withMeasures(shown, columns);
+  const sized = columns.map((column) =>
+    column.ratio === null ? column : { ...column, width: widthOf(column, all.slice(0, SAMPLE), currency) },
+  );
+  return { columns: sized, spans, report: { ...loaded, rows: all } };
+}
+
+/** That of the answer, else from the first to the last day of its rows. */
+function periodOf({ rows, meta }: Report): Period | null {
+  const { from = null, to = null } = meta.period ?? {};
+  const known = rows.map(({ date }) => String(date)).filter((date) => DATE.test(date));
+  known.sort();
+  const [first, last] = [from ?? known[0], to ?? known.at(-1)];
+  return first === undefined || last === undefined ? null : { from: first, to: last };
+}
+
+/** Warnings about the numbers. */
+export function Known({ meta }: { readonly meta: Meta }) {
+  const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
+  if (first === undefined && warnings.length === 0 && !stale) return null;
+  return (
+    <ul class="notes">
+      {first === undefined ? null : (
+        <li class="note warn">
+          From <strong>{first}</strong> on the numbers are provisional: the platform is still completing those
+          days.
+        </li>
+      )}
+      {stale ? (
+        <li class="note warn">
+          Some data is no longer fresh: it is being refreshed, or the platform failed.
+        </li>
+      ) : null}
+      {warnings.map(({ code, message }) => (
+        <li key={code + message} class="note info">
+          <bdi>{message}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}
