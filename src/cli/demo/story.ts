@@ -37,7 +37,9 @@ const TEAMS = [
     scopes: ['report:read', 'platform:write'],
     limits: { requestsPerMinute: 20 },
     writeGuard: {
-      [`POST ${CREATE}`]: { budget: { field: 'body.budget.total', maxPerCall: 1000, maxPerDay: 5000 } },
+      [`POST ${CREATE}`]: {
+        budget: { field: 'body.budget.total', currency: 'USD', maxPerCall: 1000, maxPerDay: 5000 },
+      },
     },
   },
 ] as const;

@@ -3,6 +3,9 @@ import type { AnswerTo } from '../../api/operations/table.js';
 
 export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
 
+/** The name of an id, with the id. */
+export type NameOf = (kind: 'team' | 'key' | 'advertiser', id: string) => string;
+
 /** Follows the actor's name; `{}` is the subject. */
 const VERBS: Readonly<Record<string, string>> = {
   'team.create': 'created the team {}',
@@ -42,13 +45,31 @@ const VERBS: Readonly<Record<string, string>> = {
   'session.close': 'signed out',
 };
 
-export function sentenceOf({ actor, action, subject, after }: AuditEntry): string {
-  const is = after as Readonly<{ label?: string; teamId?: string }> | null | undefined;
+/** Ids alone. */
+const UNNAMED: NameOf = (_, id) => id;
+
+/** @param nameOf names beside ids */
+export function sentenceOf({ actor, action, subject, after }: AuditEntry, nameOf = UNNAMED): string {
   const failed = action === 'token.verify' && failureOf(after) !== null;
-  const named = action.startsWith('key.') && is?.teamId ? `${is.label || subject} of ${is.teamId}` : subject;
+  const named = namedIn(action, subject, after, nameOf);
   const verb = failed ? 'failed to verify the token {}' : (VERBS[action] ?? `did ${action} to {}`);
   return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => named)}`;
 }
+
+function namedIn(action: string, subject: string, after: unknown, nameOf: NameOf): string {
+  const is = after as Readonly<Record<string, unknown>> | null | undefined;
+  const [kind = ''] = action.split('.');
+  const team = typeof is?.teamId === 'string' ? nameOf('team', is.teamId) : null;
+  if (kind === 'team') return nameOf('team', subject);
+  if (kind === 'key') return team === null ? subject : `${is?.label || subject} of ${team}`;
+  if (kind === 'writes' && team !== null) return `the team ${team}`;
+  const token = TOKEN_SLOTS.map((slot) => is?.[slot] as { id?: unknown; fingerprint?: unknown } | null);
+  const print = kind === 'token' && token.find((one) => one?.id === subject)?.fingerprint;
+  if (typeof print === 'string') return `${print} (${subject})`;
+  return subject.replace(/^advertiser (\d+)$/, (_, id: string) => `advertiser ${nameOf('advertiser', id)}`);
+}
+
+const TOKEN_SLOTS = ['active', 'pending', 'previous'];
 
 /** @returns differences as JSON or null, by paths such as `limits.requestsPerMinute`; lists are compared as a whole */
 export function changesOf(before: unknown, after: unknown) {

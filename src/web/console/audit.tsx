@@ -13,7 +13,8 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { sortedBy } from '../ui/sort.js';
 import { useAdmin } from './admin.js';
-import { type AuditEntry, changesOf, failureOf, sentenceOf } from './audit-sentence.js';
+import { type AuditEntry, changesOf, failureOf, type NameOf, sentenceOf } from './audit-sentence.js';
+import { useNames } from './names.js';
 
 const PAGE = 50;
 
@@ -49,7 +50,7 @@ export function Audit() {
   return (
     <View
       title="Audit"
-      lead="Who changed what, when and from where. It is complete, and contains no secrets."
+      lead="Who changed what, when and from which address, newest first. It is complete, and contains no secrets."
     >
       <Lately chosen={filter.actor ?? ''} />
       <Card>
@@ -79,7 +80,7 @@ function Lately({ chosen }: { readonly chosen: string }) {
         const actors = sortedBy(all, ({ own }) => own.length, true).slice(0, COLORS.length);
         return (
           <div class="grid">
-            <Card title="Changes by day">
+            <Card title="Changes by day, last 30 days">
               <Chart
                 label="Changes by day and actor, last 30 days"
                 kind="stacked bars"
@@ -93,7 +94,7 @@ function Lately({ chosen }: { readonly chosen: string }) {
               />
             </Card>
             <Bars
-              title="Changes by actor"
+              title="Changes by actor, last 30 days"
               empty="None in the last 30 days."
               bars={actors.map(({ name, own }) => ({
                 key: name,
@@ -141,6 +142,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
     return api.get<Page>(`/admin/v1/audit?${new URLSearchParams(given)}`, signal);
   };
   const first = useLoad('audit', (signal) => ask('', signal));
+  const nameOf = useNames();
   const [further, setFurther] = useState<readonly Page[]>([]);
   // Further pages belong to the old first page.
   useEffect(() => setFurther([]), [first.value]);
@@ -159,7 +161,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
             ) : null}
             <ul class="audit">
               {all.map((entry) => (
-                <Entry key={entry.id} entry={entry} />
+                <Entry key={entry.id} entry={entry} nameOf={nameOf} />
               ))}
             </ul>
             {next === null ? null : <Button label="Show older entries" act={() => older(next)} />}
@@ -170,16 +172,23 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
   );
 }
 
-function Entry({ entry }: { readonly entry: AuditEntry }) {
+interface EntryProps {
+  readonly entry: AuditEntry;
+  readonly nameOf: NameOf;
+}
+
+function Entry({ entry, nameOf }: EntryProps) {
   const { at, actor, address, action, subject, before, after } = entry;
   return (
     <li>
       <details>
         <summary>
           <span>
-            {failureOf(after) === null ? null : <Tag tone="bad">failed</Tag>} <bdi>{sentenceOf(entry)}</bdi>
+            {failureOf(after) === null ? null : <Tag tone="bad">failed</Tag>}{' '}
+            <bdi>{sentenceOf(entry, nameOf)}</bdi>
           </span>
           <span class="small quiet" title={moment(at)}>
+            {address === null ? '' : `from ${address}, `}
             {fromNow(at, Date.now())}
           </span>
         </summary>
@@ -201,7 +210,7 @@ export function ChangeList({ before, after }: Pick<AuditEntry, 'before' | 'after
       {changes.map(({ path, before: was, after: is }) => (
         <div key={path}>
           <dt>
-            <code>{path === '' ? 'all' : path}</code>
+            <code>{path === '' ? 'the whole record' : path}</code>
           </dt>
           <dd>
             {was === null ? null : <del>{was}</del>} {is === null ? null : <ins>{is}</ins>}

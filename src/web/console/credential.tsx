@@ -101,13 +101,21 @@ function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
   const faultOf = (...steps: string[]) => (fault !== null && steps.includes(fault.step) ? fault.words : null);
   const { pending, active } = tokens;
   const holders = { processes, activeId: active?.id ?? null };
+  // Without a rotation nothing is done or due.
+  const switching = active !== null && processes.length > 0 && !allHold(holders);
+  const isRunning = pending !== null || switching;
   const props = { tokens, take, busy };
   return (
     <Card title="Rotation">
+      <p class="quiet">
+        {isRunning
+          ? 'A rotation runs: go on with the step in blue.'
+          : 'No rotation runs. A new token begins one.'}
+      </p>
       <ol class="steps">
         <Step
           title="New token"
-          mark={pending === null ? 'now' : 'good'}
+          mark={pending === null ? 'quiet' : 'good'}
           number={1}
           fault={faultOf('stage', 'mint', 'discard')}
         >
@@ -119,7 +127,7 @@ function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
         </Step>
         <ProofStep {...props} entries={entries} fault={faultOf('verify')} />
         <ActivateStep {...props} fault={faultOf('activate')} />
-        <Step title="All processes switch" mark={allHold(holders) ? 'good' : 'now'} number={4}>
+        <Step title="All processes switch" mark={switching ? 'now' : 'quiet'} number={4}>
           <Holders {...holders} />
         </Step>
         <Step title="Undo" mark="quiet" number={5} fault={faultOf('rollback')}>

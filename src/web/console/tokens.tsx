@@ -84,7 +84,10 @@ function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number 
 
 export function Tries({ entries }: { readonly entries: readonly AuditEntry[] }) {
   return (
-    <Card title="History" tools={<a href={hrefOf(['audit'], { action: 'token' })}>All in the audit</a>}>
+    <Card
+      title="History, the newest first"
+      tools={<a href={hrefOf(['audit'], { action: 'token' })}>All in the audit</a>}
+    >
       {entries.length === 0 ? (
         <Empty>No changes of tokens yet.</Empty>
       ) : (

@@ -39,7 +39,7 @@ export const timeColumn = <Row,>(
   by: of,
   cell: (row) => {
     const at = of(row);
-    return at === null ? none : fromNow(at, Date.now());
+    return at === null ? none : <span class="nowrap">{fromNow(at, Date.now())}</span>;
   },
 });
 

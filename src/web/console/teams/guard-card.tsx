@@ -80,7 +80,7 @@ function factsOf(rule: GuardRule, today: DayBudget | undefined): Fact[] {
         ];
   return [
     ...ofBudget,
-    ...amounts.map(({ field, max }): Fact => [<code>{field}</code>, atMost(max)]),
+    ...amounts.map(({ field, max }): Fact => [<code>{field}</code>, atMost(max, budget?.currency)]),
     ['Fields', allowFields?.join(', ') ?? 'any; amounts without a rule are not checked'],
     ['Idempotency key', requireIdempotencyKey ? 'required' : 'optional'],
   ];

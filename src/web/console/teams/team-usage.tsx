@@ -1,4 +1,4 @@
-/** Usage of a team: charts by hour, a table by day. */
+/** Usage of a team: charts by hour or day, a table by day. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, numberColumn } from '../../ui/data-table.js';
 import { bytes, moment } from '../../ui/format.js';
@@ -6,7 +6,7 @@ import { Card, Choice, Empty, Together, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
 import { useGet } from '../../ui/session.js';
 import { CALLS, NEW_ONES, OverviewFigures, REQUESTS, SeriesChart } from '../overview-charts.js';
-import { RANGES, type Range, type SeriesAnswer, sum } from '../series.js';
+import { inPeriod, RANGES, type Range, type SeriesAnswer, sum } from '../series.js';
 
 type Usage = AnswerTo<'GET /admin/v1/usage'>;
 type UsageDay = Usage['usage'][number];
@@ -23,7 +23,10 @@ export function TeamUsage({ id }: { readonly id: string }) {
   const days = useGet<Usage>(`/admin/v1/usage?team=${id}`, LIVE_MS);
   const choose = (value: Range) => go(hrefOf(['teams', id], { range: value }), true);
   return (
-    <Card title="Usage" tools={<Choice label="Range" options={TEAM_RANGES} value={range} choose={choose} />}>
+    <Card
+      title={inPeriod('Usage', range)}
+      tools={<Choice label="Range" options={TEAM_RANGES} value={range} choose={choose} />}
+    >
       <Together of={[series, days]}>
         <Wait of={series}>
           {(answer) =>
@@ -41,6 +44,7 @@ export function TeamUsage({ id }: { readonly id: string }) {
             )
           }
         </Wait>
+        <h3>Usage by day, last 30 days</h3>
         <Wait of={days}>
           {({ usage }) => (
             <DataTable

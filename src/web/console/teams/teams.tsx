@@ -92,7 +92,7 @@ function TeamList() {
   return (
     <View
       title="Teams"
-      lead="Who calls the platform through the gateway, and with which keys, in the last 30 days."
+      lead="Who calls the platform through the gateway, and with which keys."
       tools={
         may('POST /admin/v1/teams') ? (
           <>
@@ -136,7 +136,7 @@ function CallsCard({ rows, usage }: Loaded) {
   const shown = sortedBy(callers, ({ calls }) => calls, true).filter(({ calls }) => calls > 0);
   return (
     <Bars
-      title="Share of platform calls"
+      title="Share of platform calls, last 30 days"
       empty="No calls yet: issue a key on the page of a team, and request a report."
       bars={shown.slice(0, MOST).map(({ id, team, calls }) => ({
         key: id,
@@ -201,7 +201,7 @@ function Found({ rows, usage, changed }: Loaded & Changed) {
         <CallsCard rows={rows} usage={usage} />
         <KeysCard rows={rows} changed={changed} />
       </div>
-      <Card>
+      <Card title="Teams and their use, last 30 days">
         <div class="find">
           <input
             type="search"

@@ -61,7 +61,11 @@ function ResumeButton({ team, changed }: Changed & { readonly team: string | nul
 }
 
 const stopFields = (teams: readonly Team[]): FieldsOf<'POST /admin/v1/writes/stop'> => [
-  { name: 'team', label: 'Team', options: [['', 'all teams'], ...teams.map(({ id }) => id)] },
+  {
+    name: 'team',
+    label: 'Team',
+    options: [['', 'all teams'], ...teams.map(({ id, name }) => [id, `${name} (${id})`] as const)],
+  },
   {
     name: 'reason',
     label: 'Reason',

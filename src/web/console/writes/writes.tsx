@@ -10,6 +10,8 @@ import { type Api, useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
+import type { NameOf } from '../audit-sentence.js';
+import { useNames } from '../names.js';
 import { TeamLink } from '../overview.js';
 import type { Team } from '../teams/team.js';
 import { StopCard, type WritesAnswer } from './stops.js';
@@ -17,13 +19,23 @@ import { StopCard, type WritesAnswer } from './stops.js';
 type UnknownAnswer = AnswerTo<'GET /admin/v1/writes/unknown'>;
 type UnknownWrite = UnknownAnswer['writes'][number];
 
+interface Named {
+  readonly nameOf: NameOf;
+}
+
 export function Writes({ writes }: { readonly writes: Loaded<WritesAnswer> }) {
   const unknown = useGet<UnknownAnswer>('/admin/v1/writes/unknown', 10_000);
+  const nameOf = useNames();
   return (
-    <View title="Writes" lead="Today's spend against budgets, refused and unknown writes, and stops.">
+    <View
+      title="Writes"
+      lead="Today's spend against budgets, refused writes, writes of unknown outcome, and stops."
+    >
       <BudgetsCard />
-      <Wait of={writes}>{({ refused }) => <RefusedCard writes={refused} />}</Wait>
-      <Wait of={unknown}>{({ writes }) => <UnknownCard writes={writes} settled={unknown.reload} />}</Wait>
+      <Wait of={writes}>{({ refused }) => <RefusedCard writes={refused} nameOf={nameOf} />}</Wait>
+      <Wait of={unknown}>
+        {({ writes }) => <UnknownCard writes={writes} settled={unknown.reload} nameOf={nameOf} />}
+      </Wait>
       <StopCard changed={writes.reload} />
     </View>
   );
@@ -65,7 +77,7 @@ function BudgetsCard() {
                 <TeamLink id={id} name={name} /> <code class="small quiet">{route}</code>
               </>
             ),
-            says: `${amount(one.maxPerDay - one.left)} of ${amount(one.maxPerDay, one.currency ?? undefined)}`,
+            says: `${amount(one.maxPerDay - one.left)} of ${amount(one.maxPerDay, one.currency ?? NO_CURRENCY)}`,
             share: one.share,
             tone: toneOf(one.share),
           }))}
@@ -75,32 +87,59 @@ function BudgetsCard() {
   );
 }
 
-const WRITE: readonly Column<Pick<UnknownWrite, 'at' | 'team' | 'route'>>[] = [
+/** In place of a currency: of a rule that names none. */
+const NO_CURRENCY = 'in the currency of the call';
+
+const writeColumns = (nameOf: NameOf): readonly Column<Pick<UnknownWrite, 'at' | 'team' | 'route'>>[] => [
   { title: 'Time', cell: ({ at }) => <span class="nowrap">{moment(at)}</span>, by: ({ at }) => at },
-  { title: 'Team', cell: ({ team }) => <Name>{team}</Name>, by: ({ team }) => team },
+  {
+    title: 'Team',
+    cell: ({ team }) => <Name>{nameOf('team', team)}</Name>,
+    by: ({ team }) => nameOf('team', team),
+  },
   { title: 'Call', cell: ({ route }) => <code>{route}</code>, by: ({ route }) => route },
 ];
 
 type RefusedWrite = WritesAnswer['refused'][number];
 
-const REFUSED: readonly Column<RefusedWrite>[] = [
-  ...WRITE,
+/** What refused a write, by the rule of the guard or the code of the problem. */
+const REFUSED_BY: Readonly<Record<string, string>> = {
+  'budget.maxPerCall': 'limit of a call',
+  'budget.maxPerDay': 'budget of the day',
+  'budget.currency': 'currency',
+  amounts: 'limit of an amount',
+  allowFields: 'a member that is not allowed',
+  requireIdempotencyKey: 'no idempotency key',
+  writes_stopped: 'stop of writes',
+};
+
+const refusedColumns = (nameOf: NameOf): readonly Column<RefusedWrite>[] => [
+  ...writeColumns(nameOf),
   {
     title: 'Refused by',
-    cell: ({ code, rule }) => <code>{rule ?? code}</code>,
+    cell: ({ code, rule }) => (
+      <span class="team-cell">
+        {REFUSED_BY[rule ?? code]}
+        <code class="small">{rule ?? code}</code>
+      </span>
+    ),
     by: ({ code, rule }) => rule ?? code,
   },
-  { title: 'Key', cell: ({ key }) => <code>{key}</code>, by: ({ key }) => key },
+  { title: 'Key', cell: ({ key }) => <Name>{nameOf('key', key)}</Name>, by: ({ key }) => nameOf('key', key) },
 ];
 
 /** Maximum rows on the page: the admin API returns more. */
 const MOST = 8;
 
-const RefusedCard = ({ writes }: { readonly writes: readonly RefusedWrite[] }) => (
-  <Card title="Last refused">
+interface RefusedProps extends Named {
+  readonly writes: readonly RefusedWrite[];
+}
+
+const RefusedCard = ({ writes, nameOf }: RefusedProps) => (
+  <Card title={`Last refused, last 40 days${writes.length > MOST ? `: the newest ${MOST}` : ''}`}>
     <DataTable
       caption="Writes that were refused last"
-      columns={REFUSED}
+      columns={refusedColumns(nameOf)}
       rows={writes.slice(0, MOST)}
       keyOf={({ requestId }) => requestId}
       empty="None: no guard and no stop refused a write."
@@ -108,24 +147,29 @@ const RefusedCard = ({ writes }: { readonly writes: readonly RefusedWrite[] }) =
   </Card>
 );
 
-const COLUMNS: readonly Column<UnknownWrite>[] = [
-  ...WRITE,
+const unknownColumns = (nameOf: NameOf): readonly Column<UnknownWrite>[] => [
+  ...writeColumns(nameOf),
   { title: 'Charged to', cell: ({ day }) => day, by: ({ day }) => day },
   { title: 'Amount', cell: amountOf, by: ({ amount }) => amount, numeric: true },
   { title: 'Why', cell: ({ why }) => <bdi>{why}</bdi> },
 ];
 
 function amountOf({ amount: value, currency }: UnknownWrite): string {
-  return value === null ? 'none' : amount(value, currency ?? undefined);
+  return value === null ? 'none' : amount(value, currency ?? NO_CURRENCY);
 }
 
-function UnknownCard({ writes, settled }: Pick<UnknownAnswer, 'writes'> & { readonly settled: () => void }) {
+interface UnknownProps extends Pick<UnknownAnswer, 'writes'>, Named {
+  readonly settled: () => void;
+}
+
+function UnknownCard({ writes, settled, nameOf }: UnknownProps) {
   const { may } = useAdmin();
   const settle: Column<UnknownWrite> = {
     title: 'Outcome',
     cell: (write) => <SettleButtons write={write} settled={settled} />,
   };
-  const columns = may('POST /admin/v1/writes/settle') ? [...COLUMNS, settle] : COLUMNS;
+  const told = unknownColumns(nameOf);
+  const columns = may('POST /admin/v1/writes/settle') ? [...told, settle] : told;
   return (
     <Card title="Unknown outcome">
       {writes.length === 0 ? null : (
