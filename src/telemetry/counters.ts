@@ -19,7 +19,7 @@ const COUNTERS = {
   ],
   divisibility_events: [
     { event: ['proving', 'proven', 'refuted', 'unknown', 'restated', 'whole'] },
-    'Kinds whose divisibility by day is being proven, was proven, refuted or left unknown, and restated final days.',
+    'Kinds of reports for which it is being proven, was proven, disproved or left open that single days add up, and restated final days.',
   ],
   history_days: [
     { event: ['appended', 'confirmed', 'late', 'missed', 'erased', 'voided'] },
@@ -31,7 +31,7 @@ const COUNTERS = {
   ],
   finality_events: [
     { event: ['changed', 'widened', 'narrowed', 'lost'] },
-    'Learned finality: days that changed after their end, windows that grew or shrank, and evidence dropped for lack of space.',
+    'What is learned of when days stop changing: days that changed after their end, windows that grew or shrank, and evidence dropped for lack of space.',
   ],
   truth_days: [
     { verdict: ['same', 'differs_since', 'restated', 'wrong', 'failed'] },

@@ -21,11 +21,16 @@ it.each<[string, Partial<CacheStatus>, number]>([
   ['from the cache, no platform call, 1 min 30 s old', { outcome: 'hit', tier: 'l1' }, 90],
   ['from the cache, 10 s old; being refreshed', { outcome: 'stale' }, 10],
   ['from the cache, 10 s old: the platform does not respond', { outcome: 'stale-if-error' }, 10],
-  ['just fetched from the platform', {}, 0],
-  ['just fetched from the platform', { days: { fetched: 30, total: 30 } }, 0],
-  ['29 of 30 days from the cache, just fetched', { days: { fetched: 1, total: 30 } }, 0],
-  ['1 of 2 days from the cache, 5 s old', { outcome: 'refresh', days: { fetched: 1, total: 2 } }, 5],
-  ['without its own platform call, 5 s old', { days: { fetched: 0, total: 30 } }, 5],
+  ['fetched from the platform now', {}, 0],
+  ['fetched from the platform now', { days: { fetched: 30, total: 30 } }, 0],
+  ['17 days fetched now, 13 from the cache', { days: { fetched: 17, total: 30 } }, 0],
+  ['from the cache, no platform call', { outcome: 'hit', tier: 'l1' }, 0],
+  [
+    '1 day fetched now, 1 from the cache, the oldest 5 s old',
+    { outcome: 'refresh', days: { fetched: 1, total: 2 } },
+    5,
+  ],
+  ['fetched with another request, at no cost, 5 s old', { days: { fetched: 0, total: 30 } }, 5],
 ])('%s', (words, status, age) => {
   expect(said(status, age)).toBe(words);
 });

@@ -163,11 +163,13 @@ it('shows a viewer what was learned of an advertiser, and nothing to forget', as
   const { page, shots, faults } = await signedIn(VIEWER);
   await page.getByRole('combobox', { name: /^Advertiser/ }).selectOption('1');
   await expect.poll(() => page.url()).toContain('#/cache?advertiser=1');
-  const curves = page.getByRole('region', { name: 'Finality and truth' });
+  const curves = page.getByRole('region', {
+    name: 'When days stop changing, and whether they were served right',
+  });
   await curves.waitFor();
   await expect.poll(() => curves.getByText('Loading').count()).toBe(0);
   expect(await curves.getByRole('alert').count()).toBe(0);
-  await page.getByText('is always split by day, as configured').waitFor();
+  await page.getByText('is always cached by day, as configured').waitFor();
   for (const name of ['Preview', 'Purge']) expect(await page.getByRole('button', { name }).count()).toBe(0);
   await shots('console-cache-learned');
   expect(faults).toEqual([]);
@@ -194,7 +196,7 @@ it('shows which kinds are cached by day and which are not known yet, and curves 
     planes.adminToken,
   );
   const kinds = page.getByRole('region', { name: 'Kinds of reports' });
-  for (const state of ['by day', 'not known yet'])
+  for (const state of ['yes, proven', 'not proven yet'])
     await kinds.getByRole('cell', { name: state, exact: true }).waitFor();
   await page.getByRole('img', { name: /^Share of days that changed later/ }).waitFor();
   await page.getByRole('img', { name: /^Days that were fetched again/ }).waitFor();

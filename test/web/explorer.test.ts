@@ -84,7 +84,7 @@ describe('the badge', () => {
     await badge.click();
     await page.waitForURL(/panel=explain/);
     const panel = page.getByRole('region', { name: 'Cache state' });
-    await panel.getByText(/^Answered (by day|as a whole): /).waitFor();
+    await panel.getByText(/^Cached (by day|as one period)/).waitFor();
     await panel.getByText('Answering it now makes no platform call.').waitFor();
     await panel.getByText('7 of 7').waitFor();
     expect(await panel.getByRole('group', { name: /^Days/ }).getByRole('button').count()).toBe(7);

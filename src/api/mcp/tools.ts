@@ -140,7 +140,7 @@ const TITLES: Readonly<Record<ToolName, string>> = {
   explain_query: 'Explain a query',
   compare_as_of: 'Compare moments',
   list_changes: 'List changes',
-  get_finality: 'Finality',
+  get_finality: 'When numbers are final',
   get_usage: 'Usage',
 };
 

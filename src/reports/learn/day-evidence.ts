@@ -114,7 +114,7 @@ export class DayEvidence {
     this.readChanges = this.#expected.read;
     const off = config.history.enabled ? null : HISTORY_OFF;
     if (mode !== 'fixed' && off !== null)
-      logger.warn(`finality is not learned because history is off: ${off}`);
+      logger.warn(`it is not learned when days stop changing, because history is off: ${off}`);
     const notLearned = mode === 'fixed' ? 'finality.mode is fixed.' : off;
     this.aboutFinality = {
       mode,

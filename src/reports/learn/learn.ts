@@ -308,7 +308,7 @@ async function change(
   const { state } = changed.after;
   if (state !== changed.before.state) {
     options.onEvent(state);
-    options.logger.info({ kind: id, state }, 'divisibility of a report kind changed');
+    options.logger.info({ kind: id, state }, 'whether reports of a kind are cached by day changed');
   }
   return changed;
 }

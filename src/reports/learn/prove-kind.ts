@@ -170,7 +170,7 @@ export function createProver(options: ProverOptions) {
     } catch (error) {
       logger.debug(
         { err: error },
-        'could not prove that reports are divisible by day; repeated with a later report',
+        'could not prove that single days of reports add up; tried again with a later report',
       );
     } finally {
       isRunning = false;

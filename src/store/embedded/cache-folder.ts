@@ -139,7 +139,7 @@ export async function openCacheFolder(dataDir: string, maxBytes: number, clock: 
 
 const BEGINS_EMPTY = 'the cache on the disk is damaged, and begins empty';
 const COULD_NOT_REPLACE =
-  'could not open a new generation of the cache on the disk, trying again; check the free space of the disk and the owner of the folder';
+  'could not begin the cache on the disk anew, trying again; check the free space of the disk and the owner of the folder';
 
 /** Deletes damaged and older generations, and other files. @returns the numbers of at most two generations, in order */
 async function generationsIn(folder: string, logger: StoreLog): Promise<number[]> {

@@ -8,7 +8,7 @@ export function answeredBy(headers: { get(name: string): string | null }): Answe
   const status = headers.get('cache-status') ?? '';
   const detail = /detail=("?)([^";]*)\1/.exec(status)?.[2] ?? '';
   const age = Number(headers.get('age') ?? 0);
-  const old = age > 0 ? `, ${span(age)} old` : ', just fetched';
+  const old = age > 0 ? `, ${span(age)} old` : '';
   if (/stale-if-error/.test(detail))
     return { words: `from the cache${old}: the platform does not respond`, tone: 'warn' };
   if (/stale/.test(detail)) return { words: `from the cache${old}; being refreshed`, tone: 'info' };
@@ -16,13 +16,15 @@ export function answeredBy(headers: { get(name: string): string | null }): Answe
   const days = /days=(\d+)\/(\d+)/.exec(detail);
   if (days !== null) return { words: byDays(Number(days[1]), Number(days[2]), old), tone: 'info' };
   if (status === '') return { words: 'answered', tone: 'info' };
-  return { words: 'just fetched from the platform', tone: 'info' };
+  return { words: FETCHED, tone: 'info' };
 }
+
+const FETCHED = 'fetched from the platform now';
 
 /** @param fetched days fetched from the platform, of `total` */
 function byDays(fetched: number, total: number, old: string): string {
   // A running call of another request had the missing days.
-  if (fetched === 0) return `without its own platform call${old}`;
-  if (fetched === total) return 'just fetched from the platform';
-  return `${total - fetched} of ${counted(total, 'day')} from the cache${old}`;
+  if (fetched === 0) return `fetched with another request, at no cost${old}`;
+  if (fetched === total) return FETCHED;
+  return `${counted(fetched, 'day')} fetched now, ${total - fetched} from the cache${old && `, the oldest${old.slice(1)}`}`;
 }

@@ -144,9 +144,9 @@ function fieldsOf({ period }: Question, known: Endpoint | undefined): readonly F
     ...(known?.hasCurrency ? [CURRENCY] : []),
     {
       name: 'asOf',
-      label: 'As of (UTC)',
+      label: 'Numbers as they were on (UTC)',
       is: 'datetime-local',
-      help: 'Default: now. Otherwise the data known at that time.',
+      help: 'Empty: as they are now.',
     },
   ];
 }

@@ -35,11 +35,11 @@ export function KeptFigures({ explained: { price, policy, days } }: ExplainedPro
             : `${counted(price.behind, 'refresh', 'refreshes')} after it`
         }
       />
-      <Figure label="Answered" value={isByDay ? 'by day' : 'as a whole'} />
+      <Figure label="Cached" value={isByDay ? 'day by day' : 'as one period'} />
       {days === null ? null : (
         <Figure
           label="Cached days"
-          value={isByDay || kept > 0 ? `${count(kept)} of ${count(days.length)}` : 'none by day'}
+          value={isByDay || kept > 0 ? `${count(kept)} of ${count(days.length)}` : 'none by itself'}
           note={isByDay ? undefined : policy.because}
         />
       )}
@@ -57,7 +57,7 @@ export const KeptWords = ({ explained: { inWords, storeAway, refusal } }: Explai
     <p>{inWords.kept}</p>
     <p>{inWords.price}</p>
     {storeAway ? (
-      <p class="note bad">The store is unavailable: entries of other processes are unknown.</p>
+      <p class="note bad">The store is unavailable, so what other processes have cached is unknown.</p>
     ) : null}
     {refusal === null ? null : (
       <p class="note warn">
@@ -75,8 +75,8 @@ export function KeptDays({ explained: { days, whole, policy } }: ExplainedProps)
       <>
         {policy.mode === 'days' ? null : (
           <p>
-            The period is cached as one entry ({policy.because}), shown here. Entries of other periods, and
-            days that are being tested, do not answer it.
+            The period is cached as one, as shown here ({policy.because}). What is cached for other periods
+            does not answer it.
           </p>
         )}
         <HeatMap days={days} />
@@ -84,7 +84,7 @@ export function KeptDays({ explained: { days, whole, policy } }: ExplainedProps)
     );
   return (
     <p>
-      The report is not by date: it is cached as a whole.{' '}
+      The report is not by date, so it is cached as one period.{' '}
       {whole === null ? null : <EntryWords entry={whole} />}
     </p>
   );

@@ -11,18 +11,18 @@ type Kind = Answer['kinds'][number];
 export function Divisibility() {
   const known = useGet<Answer>('/admin/v1/divisibility', 60_000);
   return (
-    <Card title="Divisibility by kind">
+    <Card title="Can a report be cached by day?">
       <p class="quiet">
-        Reports of a kind are cached by day once the platform has shown that a day has the same numbers in
-        every period. Soon after the first report by date, the gateway fetches a period of four weeks and
-        parts of it, and compares them.
+        Yes, once the platform has shown that a day has the same numbers in every period. Soon after the first
+        report by date, the gateway fetches a period of four weeks and parts of it, and compares them. What it
+        finds holds for all reports that differ only in dates and advertisers.
       </p>
       <Wait of={known}>
         {({ kinds, pinned }) => (
           <>
             {pinned.map(({ endpoint, divisible }) => (
               <p key={endpoint} class="small">
-                <strong>{endpoint}</strong> is {divisible === 'always' ? 'always' : 'never'} split by day, as
+                <strong>{endpoint}</strong> is {divisible === 'always' ? 'always' : 'never'} cached by day, as
                 configured.
               </p>
             ))}
@@ -32,7 +32,7 @@ export function Divisibility() {
               rows={kinds}
               keyOf={({ id }) => id}
               sorted={{ index: 0, down: false }}
-              empty="Nothing has been compared yet. That starts with the first report by date."
+              empty="Nothing has been tested yet. That starts with the first report by date."
             />
           </>
         )}
@@ -43,31 +43,31 @@ export function Divisibility() {
 
 const TONES = { unknown: 'quiet', proving: 'info', proven: 'good', refuted: 'bad' } as const;
 const STATES = {
-  unknown: 'not known yet',
-  proving: 'being compared',
-  proven: 'by day',
-  refuted: 'as a whole',
+  unknown: 'not proven yet',
+  proving: 'being tested',
+  proven: 'yes, proven',
+  refuted: 'no, as one period',
 } as const;
 
 const COLUMNS: readonly Column<Kind>[] = [
   { title: 'Endpoint', by: ({ endpoint }) => endpoint, cell: ({ endpoint }) => endpoint ?? 'unknown' },
   { title: 'Split', cell: ({ split }) => split?.join(', ') ?? 'unknown' },
   {
-    title: 'Also',
+    title: 'Further parameters',
     cell: ({ spentBased, passedOn }) =>
       [...(spentBased === null ? [] : [`spentBased ${spentBased}`]), ...passedOn].join(', ') || '–',
   },
   {
-    title: 'Cached',
+    title: 'By day?',
     by: ({ state }) => state,
     cell: ({ state }) => <Tag tone={TONES[state]}>{STATES[state]}</Tag>,
   },
   {
-    title: 'Calls',
+    title: 'Calls of the test',
     numeric: true,
     by: ({ proof }) => proof?.calls ?? 0,
     cell: ({ proof }) => (proof === null ? '–' : count(proof.calls)),
   },
-  timeColumn('Compared', ({ proof }) => proof?.at ?? null, '–'),
+  timeColumn('Tested', ({ proof }) => proof?.at ?? null, '–'),
   { title: 'Meaning', cell: ({ inWords }) => <span class="meaning">{inWords}</span> },
 ];

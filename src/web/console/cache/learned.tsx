@@ -17,7 +17,7 @@ type FinalityScope = FinalityAnswer['data'][number];
 
 export function LearnedOfReport({ explained: { report, days } }: { readonly explained: Explained }) {
   return (
-    <Card title="Finality and truth">
+    <Card title="When days stop changing, and whether they were served right">
       {days === null ? (
         <Empty>The report is not by date, so nothing is learned about its days.</Empty>
       ) : (
@@ -32,8 +32,8 @@ export function LearnedOfAdvertiser({ advertiser }: { readonly advertiser: strin
   const { all } = useAdvertisers();
   const isKnown = all.some(({ id }) => String(id) === advertiser);
   return (
-    <Card title="Finality and truth">
-      <Field label="Advertiser" help="Learned data about its reports by date; most recently seen first.">
+    <Card title="When days stop changing, and whether they were served right">
+      <Field label="Advertiser" help="Observed of its reports by date; most recently seen first.">
         <Select
           value={advertiser}
           choose={(value) => go(hrefOf(['cache'], { advertiser: value }))}
@@ -78,11 +78,7 @@ function Curves({ about }: { readonly about: string }) {
         const names = [...new Set([...finality.data, ...truth.data].map(nameOf))];
         const name = names.includes(chosen) ? chosen : names[0];
         if (name === undefined)
-          return (
-            <Empty>
-              Nothing has been learned about reports by date yet: days must be observed repeatedly.
-            </Empty>
-          );
+          return <Empty>Nothing is known of reports by date yet: days must be fetched more than once.</Empty>;
         return (
           <>
             {names.length === 1 ? null : (
@@ -105,20 +101,20 @@ function Curves({ about }: { readonly about: string }) {
 type CurveProps<A extends FinalityAnswer | TruthAnswer> = { answer: A; scope: A['data'][number] | undefined };
 
 function Finality({ answer: { meta }, scope }: CurveProps<FinalityAnswer>) {
-  if (scope === undefined)
-    return <Empty>Nothing has been learned yet about when its days become final.</Empty>;
+  if (scope === undefined) return <Empty>It is not known yet when its days stop changing.</Empty>;
   const { ages, windowDays, settledFromDays } = scope;
   return (
     <div class="stack">
-      <h3>Days that changed after they were observed, by age</h3>
+      <h3>Days that changed after they were fetched, by their age</h3>
       <p>
-        A day older than <strong>{counted(windowDays, 'day')}</strong> counts as final.{' '}
+        A day older than <strong>{counted(windowDays, 'day')}</strong> counts as final: the gateway does not
+        expect it to change.{' '}
         {settledFromDays === null
-          ? 'The age from which no day changes is not known yet.'
-          : `From ${counted(settledFromDays, 'day')} on none was ever seen to change.`}
+          ? 'From which age no day changes is not known yet.'
+          : `No day of ${counted(settledFromDays, 'day')} or more was ever seen to change.`}
       </p>
       {ages.length === 0 ? (
-        <Empty>{meta.notLearned ?? 'No day has been observed twice yet.'}</Empty>
+        <Empty>{meta.notLearned ?? 'No day has been fetched twice yet.'}</Empty>
       ) : (
         <Chart
           label="Share of days that changed later, by age of the day"
@@ -127,7 +123,7 @@ function Finality({ answer: { meta }, scope }: CurveProps<FinalityAnswer>) {
           format={(value) => percent(value / 100)}
           lines={[
             {
-              title: 'upper bound',
+              title: 'at most, roughly',
               color: '--c6',
               dashed: true,
               values: ages.map(({ changedPercentAtMost }) => changedPercentAtMost),
@@ -151,7 +147,7 @@ function Truth({ answer: { meta }, scope }: CurveProps<TruthAnswer>) {
   const wrong = ages.reduce((sum, one) => sum + one.wrong, 0);
   return (
     <div class="stack">
-      <h3>Results of fetching days again, by age</h3>
+      <h3>Days that were fetched again to check them, by their age</h3>
       {asked === 0 ? (
         <Empty>{meta.notMeasured ?? 'No day has been fetched again yet.'}</Empty>
       ) : (
@@ -167,15 +163,20 @@ function Truth({ answer: { meta }, scope }: CurveProps<TruthAnswer>) {
             times={ages.map(({ ageDays }) => ageDays)}
             lines={[
               { title: 'same', color: '--c2', values: ages.map(({ same }) => same) },
-              { title: 'restated since', color: '--c3', values: ages.map(({ restated }) => restated) },
-              { title: 'differs since', color: '--c7', values: ages.map((one) => one.differsSince) },
-              { title: 'wrong', color: '--c8', values: ages.map((one) => one.wrong) },
+              { title: 'corrected since', color: '--c3', values: ages.map(({ restated }) => restated) },
+              {
+                title: 'other since, reason unknown',
+                color: '--c7',
+                values: ages.map((one) => one.differsSince),
+              },
+              { title: 'served wrong', color: '--c8', values: ages.map((one) => one.wrong) },
             ]}
           />
         </>
       )}
       <p class="small quiet">
-        The platform's data at a past moment is not available: these are the results of fetching days again.
+        The platform does not give its numbers of a past moment, so the gateway fetches days again and
+        compares.
       </p>
     </div>
   );
