@@ -47,7 +47,7 @@ td code{overflow-wrap:break-word}
 th{font-weight:600;color:var(--soft);font-size:.85rem}
 .right{text-align:right}.center{text-align:center}
 blockquote{margin:1rem 0;padding:.1rem 1.1rem;border-left:3px solid var(--line);color:var(--soft)}
-.sheet svg{display:block;max-width:38rem;margin:1rem 0}
+.sheet svg{display:block;max-width:100%;height:auto}
 .lead{font-size:1.1rem;color:var(--soft)}
 @media(max-width:76rem){.sheet{grid-template-columns:13rem minmax(0,1fr);gap:2.5rem}aside{display:none}main>details.contents{display:block;margin:0 0 1.5rem;padding:.6rem 1rem;background:var(--wash);border-radius:.5rem}}
 @media(max-width:48rem){.sheet{display:flex;flex-direction:column;gap:0;padding:0 1.1rem}header .pages{display:inline}header .wide{display:none}header{padding:.7rem 1.1rem;gap:1rem}.shelves{order:2;position:static;max-height:none;padding:1.5rem 0 3rem;border-top:1px solid var(--line)}.shelves li a{padding:.45rem .6rem}main{padding:1.3rem 0 3rem}h1{font-size:1.65rem}}
