@@ -1,8 +1,11 @@
 /** Warnings about the numbers of a report, its chart and its rows. */
 import { useMemo } from 'preact/hooks';
-import { columnsOf, SAMPLE, widthOf } from './columns.js';
+import { Figure, Figures } from '../ui/parts.js';
+import { columnsOf, currencyOf, MIXED, type ReportColumn, SAMPLE, widthOf } from './columns.js';
+import { totalOf } from './compare.js';
 import { rowsBy } from './group.js';
 import { calculatedColumns, withMeasures } from './measures.js';
+import { numbers } from './numbers.js';
 import type { Meta, Report } from './parse.js';
 import { type About, DATE, daysOf, type Period, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
@@ -28,6 +31,7 @@ export function ChartAndRows({ report: loaded, about, view, setView }: RowsProps
   const byStart = useMemo(() => new Map(spans.map((span) => [span.start, span])), [spans]);
   return (
     <>
+      <Totals report={loaded} measures={measures} currency={currency} />
       {metric === undefined ? null : (
         <ReportChart {...{ report, measures, metric, spans, about, view, setView }} />
       )}
@@ -36,6 +40,32 @@ export function ChartAndRows({ report: loaded, about, view, setView }: RowsProps
         spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
       />
     </>
+  );
+}
+
+/** More would push the chart off the screen; the table has all. */
+const MOST_TOTALS = 8;
+
+interface TotalsProps extends Pick<RowsProps, 'report'> {
+  readonly measures: readonly ReportColumn[];
+  readonly currency: string | null;
+}
+
+/** Totals of the whole report. Amounts of several currencies have none. */
+function Totals({ report, measures, currency }: TotalsProps) {
+  const one = currencyOf(report.rows, currency);
+  const isMixed = measures.some(({ noSum }) => noSum === MIXED);
+  const totals = measures.flatMap((column) => {
+    const value = isMixed && column.unit === 'money' ? null : totalOf(report, column);
+    return value === null ? [] : [{ column, value }];
+  });
+  if (totals.length === 0) return null;
+  return (
+    <Figures>
+      {totals.slice(0, MOST_TOTALS).map(({ column: { name, title, unit }, value }) => (
+        <Figure key={name} label={title} value={numbers.full(value, unit, one)} />
+      ))}
+    </Figures>
   );
 }
 
