@@ -205,13 +205,9 @@ function refuseWritesOfReports(app: FastifyInstance, routes: readonly RouteRule[
 }
 
 function registerReportRoutes(app: FastifyInstance, { config, gateway, reporting }: Services): void {
-  const readByPost = Object.entries(config.report.endpoints)
-    .filter(([, rule]) => rule.readByPost)
-    .map(([path]) => path);
   registerReports(app, {
     report: gateway.report,
-    endpoints: Object.keys(config.report.endpoints),
-    readByPost,
+    endpoints: config.report.endpoints,
     table: reporting.canonical.table,
     maxBodyBytes: config.server.maxBodyBytes,
     outlet: () => createOutlet(patienceOf(config), 0),

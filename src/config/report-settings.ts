@@ -56,6 +56,10 @@ export const endpoint = Type.Object(
       [1, 100_000_000],
       'Row limit of the platform. A response of exactly that many rows is fetched again in halves; a single day of that many is marked incomplete.',
     ),
+    currency: optionalText(
+      'Currency of money in rows that name none, as ISO 4217, e.g. EUR; the explorer shows it.',
+      { pattern: '^[A-Z]{3}$' },
+    ),
     divisible: choice(
       ['auto', 'always', 'never'],
       'auto',

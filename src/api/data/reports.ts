@@ -29,16 +29,21 @@ export const REPORT_PREFIX = '/api/v1/report/';
 export interface ReportRoutes {
   readonly report: ReportHandler;
   /** Declared endpoints; each has its own operation in the OpenAPI document. */
-  readonly endpoints: readonly string[];
-  readonly readByPost: readonly string[];
+  readonly endpoints: Readonly<Record<string, DeclaredReport>>;
   readonly table: ParameterTable;
   readonly maxBodyBytes: number;
   /** Last stage of a large answer: aborts if the caller does not read. */
   readonly outlet: () => Transform;
 }
 
+interface DeclaredReport {
+  readonly readByPost: boolean;
+  readonly currency?: string | undefined;
+}
+
 export function registerReports(app: FastifyInstance, routes: ReportRoutes): void {
-  const { report, endpoints, readByPost, table, maxBodyBytes } = routes;
+  const { report, table, maxBodyBytes } = routes;
+  const endpoints = Object.entries(routes.endpoints);
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const call = readCall(request, reply, maxBodyBytes);
     request.trace.subject = `${REPORT_PREFIX}${call.endpoint}`;
@@ -53,15 +58,17 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
     pipeline(Readable.from(inTurns(content)), outlet, () => {});
     return reply.header('content-length', length).send(outlet);
   };
-  for (const endpoint of endpoints) {
+  for (const [endpoint, { currency }] of endpoints) {
+    const described = { ...describeGet(endpoint, table), currency };
     app.head(`${REPORT_PREFIX}${endpoint}`, OWN_HEAD, handler);
-    app.get(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describeGet(endpoint, table)), handler);
+    app.get(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, described), handler);
   }
   app.head(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
   app.get(`${REPORT_PREFIX}*`, OWN_HEAD, handler);
   // Bodies are read only after authentication.
   withUnreadBodies(app, (scope) => {
-    for (const endpoint of readByPost) {
+    for (const [endpoint, { readByPost }] of endpoints) {
+      if (!readByPost) continue;
       scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table)), handler);
     }
   });

@@ -67,6 +67,8 @@ export interface Operation {
   readonly role?: AdminRole;
   /** Without those of every operation, or of every authenticated one. */
   readonly problems?: readonly ProblemCode[];
+  /** Of money in rows that name none: `x-currency` in the document. */
+  readonly currency?: string | undefined;
 }
 
 export function json(

@@ -152,7 +152,7 @@ interface Call {
 
 export function writeOperation({ path, method, shown, operation }: Call, plane: Plane): Written {
   const { requestBody, tags = [], summary, security } = shown;
-  const { id, query, body, headers = [], answers, problems = [] } = operation;
+  const { id, query, body, headers = [], answers, problems = [], currency } = operation;
   const isOpen = security?.length === 0;
   const codes = [...problems, ...(isOpen ? [] : plane.callers(method, operation))];
   const always: readonly ResponseHeader[] = isOpen ? [] : plane.callerHeaders;
@@ -166,6 +166,7 @@ export function writeOperation({ path, method, shown, operation }: Call, plane: 
     tags,
     ...(summary === undefined ? {} : { summary }),
     ...(security === undefined ? {} : { security }),
+    ...(currency === undefined ? {} : { 'x-currency': currency }),
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => inPath(name, operation)),
       ...(query === undefined ? [] : inQuery(query)),

@@ -40,6 +40,14 @@ function codesOf(description: Description, method: string, target: string, statu
   return schema?.allOf[1]?.properties?.code?.enum;
 }
 
+it('the document of the data plane has the currency that is set for a report', async () => {
+  const config = { report: { endpoints: { 'campaigns/get': { currency: 'EUR' }, 'sites/get': {} } } };
+  const { paths } = await documentOf('data', config);
+  const currencyOf = (path: string) =>
+    (paths[`/api/v1/report/${path}`]?.get as { 'x-currency'?: string } | undefined)?.['x-currency'];
+  expect(['campaigns/get', 'sites/get'].map(currencyOf)).toEqual(['EUR', undefined]);
+});
+
 describe.each(['data', 'admin'] as const)('the document of the %s plane', (plane) => {
   it('gives each operation an id of its own, a tag that is explained, and problems', async () => {
     const description = await describedPlane(plane);
