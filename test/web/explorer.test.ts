@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
+import { visit } from '../support/browser.js';
 import type { OpenGateway } from '../support/open-gateway.js';
 import { rule } from '../support/scene.js';
 import { expectCopied, openPages, signedIn } from './people.js';
@@ -27,20 +28,55 @@ beforeAll(async () => {
 const explorer = (hash = '') => `${gateway.data}/explorer${hash}`;
 const MONTH = '#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&_period=last_30_days';
 
-/** @returns the texts that are wider than their cells, and the table when it is wider than its frame */
+/** @returns the texts that are wider than their cells; a table wider than its frame scrolls */
 const cutOff = (page: Page) =>
   page.evaluate<string[]>(`
-    [...document.querySelectorAll('.grid-frame, .grid-table :is(.line td, th, tfoot td)')]
+    [...document.querySelectorAll('.grid-table :is(.line td, th, tfoot td)')]
       .filter((one) => one.scrollWidth > one.clientWidth)
       .map((one) => one.textContent.slice(0, 50))
   `);
 
+describe('the first screen', () => {
+  it('has the last 30 days of an advertiser of the team, asked for once; names lead', async () => {
+    const { page, faults } = await visit(explorer());
+    const asked: string[] = [];
+    page.on('request', (request) => void asked.push(new URL(request.url()).pathname));
+    await page.getByLabel('Team key').fill(limited);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+    const period = /\d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/;
+    await page.getByRole('heading', { name: new RegExp(`^Campaigns · .+ · ${period.source}`) }).waitFor();
+    expect(page.url()).toMatch(/advertiserId=[12]&byDate=1&byCampaign=1&_period=last_30_days$/);
+    expect(asked.filter((path) => path === REPORT)).toHaveLength(1);
+    const field = page.getByRole('combobox', { name: 'Advertiser' });
+    await page.getByText(/^Id [12]$/).waitFor();
+    expect(await field.inputValue()).not.toMatch(/^\d*$/);
+    expect(await page.getByLabel('Report', { exact: true }).locator('option').allTextContents()).toEqual([
+      'Campaigns',
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  it('of a team that may see all, before any is known, says what to enter', async () => {
+    const { gateway: fresh } = await openPages();
+    const { key: all } = await newTeam(fresh, { id: 'growth' });
+    const { page, axe } = await signedIn(`${fresh.data}/explorer`, 'Team key', all);
+    await page.getByText('Enter the id of one above').waitFor();
+    expect(await axe()).toEqual([]);
+    await page.getByRole('combobox', { name: 'Advertiser' }).fill('1');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+  });
+});
+
 describe('a report', () => {
   it('is asked for by a form, and comes as chart and rows with its true totals', async () => {
-    const seen = await signedIn(explorer(), 'Team key', key);
+    const seen = await signedIn(explorer(), 'Team key', limited);
     const { page, faults } = seen;
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
     await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.waitForURL(/advertiserId=1&/);
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
     expect(page.url()).toContain('advertiserId=1&byDate=1&byCampaign=1&_period=last_30_days');
@@ -69,6 +105,52 @@ describe('a report', () => {
     expect(await page.getByRole('columnheader', { name: /Clicks/ }).getAttribute('aria-sort')).toBe(
       'descending',
     );
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('measures', () => {
+  it('that the page calculates are chosen in the chart, and are columns with a ratio of sums in the foot', async () => {
+    const { page, faults } = await signedIn(explorer(MONTH), 'Team key', key);
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+    const calculated = page.getByLabel('Measure').locator('optgroup[label="Calculated on this page"] option');
+    expect(await calculated.allTextContents()).toEqual(['CTR', 'CPC', 'CPM']);
+    await page.getByLabel('Measure').selectOption('ctr');
+    await page.getByRole('img', { name: 'CTR by day' }).waitFor();
+    await page.waitForURL(/metric=ctr/);
+    await page
+      .getByText(/CTR = clicks ÷ impressions.*CSV have the platform’s columns only/)
+      .first()
+      .waitFor();
+    const heads = await page.locator('.grid-table thead th').allInnerTexts();
+    const foot = await page.locator('.grid-table tfoot tr').last().locator('th, td').allInnerTexts();
+    const total = (title: string) => foot[heads.findIndex((head) => head.startsWith(title))] ?? '';
+    const numberOf = (title: string) => Number(total(title).replaceAll(/[^\d.]/g, ''));
+    expect(total('CTR')).toBe(`${((100 * numberOf('Clicks')) / numberOf('Impressions')).toFixed(2)}%`);
+    expect(total('CPC')).toBe(`$${(numberOf('Spent') / numberOf('Clicks')).toFixed(2)}`);
+    // Rounded to two decimals; the title has all.
+    const spent = page.locator('.grid-table .line').first().locator('td').nth(heads.indexOf('Spent'));
+    expect([await spent.textContent(), await spent.getAttribute('title')]).toEqual([
+      expect.stringMatching(/^\$[\d,]+\.\d\d$/),
+      expect.stringMatching(/^\$[\d,]+\.\d{3,4}$/),
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  it('are shown by week with sums, incomplete weeks marked; people are not added, and the page says so', async () => {
+    const seen = await signedIn(explorer(MONTH), 'Team key', key);
+    const { page, faults } = seen;
+    await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
+    await page.waitForURL(/by=week/);
+    await page.getByRole('img', { name: 'Impressions by week' }).waitFor();
+    await page.getByText(/^\* Incomplete: Week \d+, .* \(\d of 7 days\)/).waitFor();
+    const first = page.locator('.grid-table .line').first();
+    expect(await first.textContent()).toMatch(/^Week \d+, \d+( \w{3} )?– ?\d+ \w{3}/);
+    await page.getByRole('button', { name: 'Lines' }).click();
+    await page.waitForURL(/shape=lines/);
+    await seen.shots('explorer-weeks');
+    await page.getByLabel('Measure').selectOption('reach');
+    await page.getByText(/^Reach counts people.*there is none by week; choose Day/).waitFor();
     expect(faults).toEqual([]);
   });
 });

@@ -125,16 +125,12 @@ interface TagsProps extends Pick<TableProps, 'spans'> {
   readonly meta: Meta;
 }
 
+/** One tag, so that the column stays narrow. */
 function DayTags({ row, spans, meta: { firstProvisionalDate: first } }: TagsProps) {
-  const span = spans.get(String(row.date));
-  return (
-    <>
-      {span === undefined || span.part === null ? null : <Tag tone="info">{span.part}</Tag>}
-      {first !== undefined && (span?.end ?? String(row.date)) >= first ? (
-        <Tag tone="warn">provisional</Tag>
-      ) : null}
-    </>
-  );
+  const { part = null, end = String(row.date) } = spans.get(String(row.date)) ?? {};
+  const isProvisional = first !== undefined && end >= first;
+  if (part === null) return isProvisional ? <Tag tone="warn">provisional</Tag> : null;
+  return <Tag tone={isProvisional ? 'warn' : 'info'}>{part}</Tag>;
 }
 
 /** Width of a column including the tags of days and the bold totals. @returns approximate characters */
@@ -146,12 +142,12 @@ function roomOf(
 ): number {
   const { name, numeric, width } = column;
   if (name === 'date') {
-    const titles = [...spans.values()].map(
-      ({ title, part }) => 0.85 * title.length + (part === null || narrow ? 3 : 15),
+    const first = report.meta.firstProvisionalDate;
+    const tagOf = ({ part, end }: Span) => part ?? (first !== undefined && end >= first ? 'provisional' : '');
+    const rooms = [...spans.values()].map(
+      (span) => 0.85 * span.title.length + (narrow ? 3 : tagOf(span).length + 5),
     );
-    return (
-      Math.ceil(Math.max(13, ...titles)) + (narrow || report.meta.firstProvisionalDate === undefined ? 0 : 13)
-    );
+    return Math.ceil(rooms.length > 0 ? Math.max(...rooms) : narrow || first === undefined ? 13 : 26);
   }
   if (!numeric) return width;
   const texts = totals.map(({ text }) => text(column) ?? 'no sum');
