@@ -25,6 +25,23 @@ it('tells that days from a capped answer were purged, not that answers were mark
   );
 });
 
+it('puts names beside the ids of teams, advertisers and tokens', () => {
+  const of = (action: string, subject: string, after?: object) =>
+    sentenceOf(
+      { id: '1', at: '', actor: 'ada', address: null, action, subject, after },
+      (kind, id) => `${kind} ${id}`,
+    );
+  expect(of('team.create', 'growth')).toBe('ada created the team team growth');
+  expect(of('writes.stop', 'the team growth', { teamId: 'growth' })).toBe(
+    'ada stopped writes of the team team growth',
+  );
+  expect(of('writes.stop', 'all teams', { teamId: null })).toBe('ada stopped writes of all teams');
+  expect(of('cache.purge', 'advertiser 1')).toBe('ada purged advertiser advertiser 1 from the cache');
+  const after = { active: null, pending: { id: 'tok_1', fingerprint: 'b998' } };
+  expect(of('token.stage', 'tok_1', after)).toBe('ada staged the token b998 (tok_1)');
+  expect(of('token.discard', 'tok_1', { active: null, pending: null })).toBe('ada discarded the token tok_1');
+});
+
 it('names a key by its label and team, as far as the entry has them', () => {
   const of = (after?: object) => said('key.roll', 'key_1', after);
   expect(of({ label: 'spreadsheet', teamId: 'finance' })).toBe(

@@ -150,7 +150,7 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   const refused = page.getByRole('region', { name: 'Last refused' });
   await expect
     .poll(() => refused.getByRole('row').nth(1).textContent())
-    .toMatch(new RegExp(`UTCguarded${CREATE}budget.maxPerCall`));
+    .toMatch(new RegExp(`UTCGuarded \\(guarded\\)${CREATE}limit of a call budget.maxPerCall`));
   await shots('console-writes-spent');
   expect(faults).toEqual([]);
 });

@@ -201,9 +201,9 @@ describe('the audit', () => {
   it('tells in sentences, finds, and shows what differed', async () => {
     const seen = await signedIn(`${console()}#/audit?action=team`, 'Admin token', gateway.adminToken);
     const { page, faults } = seen;
-    await page.getByText('admin created the team growth').click();
+    await page.getByText('admin created the team Growth analytics (growth)').click();
     await page.getByText('"Growth analytics"').waitFor();
-    await page.getByText('admin created the team hostile').click();
+    await page.getByText(/^admin created the team .*\(hostile\)$/).click();
     await seen.shots('console-audit');
     await page.getByLabel('About').selectOption({ label: 'keys' });
     await page.waitForURL(/action=key/);
@@ -212,7 +212,7 @@ describe('the audit', () => {
       .first()
       .waitFor();
     await page.goBack();
-    await page.getByText('admin created the team growth').waitFor();
+    await page.getByText('admin created the team Growth analytics (growth)').waitFor();
     await page.getByRole('img', { name: 'Changes by day and actor, last 30 days' }).waitFor();
     const actors = page.getByRole('list', { name: 'Changes by actor' });
     expect(await actors.getByRole('listitem').first().textContent()).toMatch(/^admin\d+ changes, last/);

@@ -43,6 +43,19 @@ it('the overview needs action, counts failed reports in red and in the hit rate,
   expect(faults).toEqual([]);
 });
 
+it('the overview tells which part is not well, since when, what it costs and what to do', async () => {
+  const { page, axe } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
+  const card = page.locator('.verdict');
+  await card.getByRole('heading', { name: 'Needs action: the platform' }).waitFor();
+  await card.getByText('26 of 30 reports failed in the last 5 minutes.').waitFor();
+  await card.getByText(/^for .*, since \d{4}-\d\d-\d\d \d\d:\d\d UTC:/).waitFor();
+  await card.getByRole('button', { name: 'Check everything now' }).click();
+  await card.getByText(/the platform answered the probe with status 500/).waitFor();
+  expect(await axe()).toEqual([]);
+  await card.getByRole('link', { name: 'Cache' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Cache' }).waitFor();
+});
+
 it('a remedy that a page offers is a link to that page', async () => {
   const stop = { reason: 'budgets look wrong' };
   const headers = { authorization: `Bearer ${gateway.adminToken}` };

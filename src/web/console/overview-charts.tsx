@@ -188,7 +188,10 @@ function PlatformRoom({ answer }: { readonly answer: SeriesAnswer }) {
     height,
   } as const;
   return (
-    <Card title={inPeriod('Queue for the platform', answer.range)}>
+    <Card
+      title={inPeriod('Queue for the platform', answer.range)}
+      class={isWaiting || isTold ? '' : 'folded'}
+    >
       {isWaiting ? (
         <Chart
           {...look}

@@ -54,16 +54,17 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
       {lasts === '' ? null : <strong>{lasts}: </strong>}
       {says}
       <p class="quiet">
-        To do:{' '}
+        To do: {advice}
         {page === null ? null : (
           <>
-            on the page <a href={hrefOf([page.section])}>{page.title}</a>, or at a terminal:{' '}
+            {' '}
+            Or on the page <a href={hrefOf([page.section])}>{page.title}</a>.
           </>
         )}
-        {advice}
         {part === 'platform' && (
           <>
-            . What is served meanwhile: the page <a href={hrefOf(['cache'])}>Cache</a>
+            {' '}
+            What is served meanwhile is on the page <a href={hrefOf(['cache'])}>Cache</a>.
           </>
         )}
       </p>

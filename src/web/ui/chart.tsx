@@ -76,12 +76,12 @@ export function Chart(props: ChartProps) {
             <bdi>{title}</bdi>
           </span>
         ))}
-        {[...partial.values()].map((words) => (
-          <span key={words}>
+        {partial.size === 0 ? null : (
+          <span>
             <span class="swatch hatched" />
-            {words}
+            not whole: {[...partial.values()].join(', ')}
           </span>
-        ))}
+        )}
         <button type="button" class="plain small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
           {asTable ? 'Show chart' : 'Show table'}
         </button>
@@ -197,7 +197,11 @@ function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPl
           stroke,
           width: isStacked(kind) ? (bars === undefined ? 1 : 0) : 2,
           // A value between two unknown ones has no line.
-          points: { show: times.length < 3 || line.values.includes(null), size: 5, fill: stroke },
+          points: {
+            show: bars === undefined && (times.length < 3 || line.values.includes(null)),
+            size: 5,
+            fill: stroke,
+          },
           ...(kind === 'lines' ? {} : { fill: stroke }),
           ...(line.dashed === true ? { dash: [6, 4] } : {}),
           ...(bars === undefined ? {} : { paths: bars }),

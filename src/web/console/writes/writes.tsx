@@ -118,10 +118,9 @@ const refusedColumns = (nameOf: NameOf): readonly Column<RefusedWrite>[] => [
   {
     title: 'Refused by',
     cell: ({ code, rule }) => (
-      <span class="team-cell">
-        {REFUSED_BY[rule ?? code]}
-        <code class="small">{rule ?? code}</code>
-      </span>
+      <>
+        {REFUSED_BY[rule ?? code]} <code class="small">{rule ?? code}</code>
+      </>
     ),
     by: ({ code, rule }) => rule ?? code,
   },
