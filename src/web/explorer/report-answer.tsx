@@ -1,5 +1,6 @@
 /** The answer: its origin, warnings, chart and rows. */
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Button, Card, Empty, Wait } from '../ui/parts.js';
@@ -18,15 +19,25 @@ import { SeveralAnswer } from './several-answer.js';
 import { periodWords } from './spans.js';
 import { type Shown, useReport } from './use-report.js';
 
-/** @param showsFault whether an error of the question is shown */
-export function ReportAnswer(props: AnswerProps & { readonly showsFault: boolean }) {
+interface ReportAnswerProps extends AnswerProps {
+  /** Whether an error of the question is shown. */
+  readonly showsFault: boolean;
+  /** Called with the name of an advertiser that had none. */
+  readonly tell: (id: string, name: string) => void;
+}
+
+export function ReportAnswer(props: ReportAnswerProps) {
   return props.question.others.length === 0 ? <OneAnswer {...props} /> : <SeveralAnswer {...props} />;
 }
 
-function OneAnswer({ showsFault, ...props }: AnswerProps & { readonly showsFault: boolean }) {
+function OneAnswer({ showsFault, tell, ...props }: ReportAnswerProps) {
   const Panel = PANELS.get(props.view.panel);
   const loaded = useReport(props.question);
   const isForbidden = useIsForbidden();
+  const name = loaded.value === null ? null : nameIn(loaded.value);
+  useEffect(() => {
+    if (name !== null && props.about.advertiser === null) tell(props.question.advertiserId, name);
+  }, [loaded.value]);
   if (isForbidden(loaded.error, props.question.advertiserId)) return <Forbidden {...props} />;
   return (
     <Wait of={showsFault ? loaded : { ...loaded, error: null }} looking="Loading the report …">

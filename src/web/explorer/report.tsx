@@ -5,18 +5,25 @@ import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { type Described, endpointsOf, endpointTitle, firstQuestion } from './endpoints.js';
-import { addressOf, faultOf, keptOf, readQuestion, readView, type SetView } from './question.js';
+import {
+  addressOf,
+  faultOf,
+  keptOf,
+  type Question,
+  readQuestion,
+  readView,
+  type SetView,
+} from './question.js';
 import { ReportAnswer } from './report-answer.js';
 import { ReportForm } from './report-form.js';
-import { type Advertisers, SEEN, useTeam } from './team.js';
+import { useAdvertisers, useTeam } from './team.js';
 
 export function ReportSection() {
   const { session } = useTeam();
   const { query } = useRoute();
   const described = useGet<Described>('/openapi.json');
   const endpoints = useMemo(() => endpointsOf(described.value ?? {}), [described.value]);
-  const seen = useGet<Advertisers>(SEEN);
-  const advertisers = seen.value?.advertisers ?? [];
+  const { advertisers, loading, tell } = useAdvertisers();
   const asked = readQuestion(query);
   const view = readView(query);
   const fault = asked === null ? null : faultOf(asked);
@@ -24,7 +31,7 @@ export function ReportSection() {
   const [newFault, setNewFault] = useState<string | null>(null);
   const only = session.advertisers === '*' ? undefined : session.advertisers[0];
   const start = firstQuestion(endpoints, String(advertisers[0]?.id ?? only ?? ''));
-  const isReady = !described.loading && !seen.loading;
+  const isReady = !described.loading && !loading;
   const starts = asked === null && isReady && start.advertiserId !== '';
   // In place of the address without a question: going back leaves the page.
   useEffect(() => {
@@ -38,12 +45,7 @@ export function ReportSection() {
   const about = {
     title: endpointTitle(question.endpoint),
     advertiser: advertisers.find(({ id }) => String(id) === question.advertiserId)?.name ?? null,
-    currency:
-      question.spentBased === 'usd'
-        ? 'USD'
-        : question.spentBased === ''
-          ? (endpoint?.currency ?? null)
-          : null,
+    currency: currencyOf(question, endpoint?.currency ?? null),
   };
   return (
     <View
@@ -72,6 +74,7 @@ export function ReportSection() {
       ) : fault === null ? (
         <ReportAnswer
           about={about}
+          tell={tell}
           question={asked}
           view={view}
           setView={setView}
@@ -84,4 +87,10 @@ export function ReportSection() {
       )}
     </View>
   );
+}
+
+/** Of money in rows that name none; null: unknown, as the advertiser's own is. @param usual by the settings */
+function currencyOf({ spentBased }: Question, usual: string | null): string | null {
+  if (spentBased === '') return usual;
+  return spentBased === 'usd' ? 'USD' : null;
 }

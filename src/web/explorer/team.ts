@@ -1,6 +1,6 @@
 /** The signed-in team, and the advertisers it may see. */
 
-import { useMemo } from 'preact/hooks';
+import { useCallback, useMemo, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Signed, useGet, useSigned } from '../ui/session.js';
 
@@ -36,4 +36,24 @@ export function idIn(text: string, advertisers: readonly Advertiser[]): string {
   const typed = text.trim();
   const found = advertisers.find((one) => nameOf(one, advertisers).toLowerCase() === typed.toLowerCase());
   return found === undefined ? typed : String(found.id);
+}
+
+/** The advertisers to choose from, also by the names of reports that came since the page was opened. */
+export function useAdvertisers() {
+  const { value, loading } = useGet<Advertisers>(SEEN);
+  const [told, setTold] = useState<ReadonlyMap<string, string>>(new Map());
+  const tell = useCallback(
+    (id: string, name: string) =>
+      setTold((was) => (was.get(id) === name ? was : new Map([...was, [id, name]]))),
+    [],
+  );
+  const advertisers = useMemo(() => {
+    const seen = value?.advertisers ?? [];
+    const further = [...told.keys()].filter((id) => !seen.some((one) => String(one.id) === id));
+    const unseen = further.map((id) => ({ id: Number(id), name: null, lastSeenAt: null }));
+    return [...seen, ...unseen].map(
+      (one): Advertiser => ({ ...one, name: one.name ?? told.get(String(one.id)) ?? null }),
+    );
+  }, [value, told]);
+  return { advertisers, loading, tell };
 }
