@@ -1,4 +1,5 @@
 /** The explorer before a gateway: a report as somebody asks for it, what opens beside it, pins, and what a team may do. */
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
@@ -250,8 +251,13 @@ describe('a comparison', () => {
     const { page, faults } = seen;
     await page.getByLabel('Compare with').selectOption('previous');
     await page.waitForURL(/against=previous/);
-    const card = page.getByRole('region', { name: /^Compared with \d{4}-\d\d-\d\d to/ });
-    await card.getByRole('img', { name: /by day in both periods/ }).waitFor();
+    const card = page.getByRole('region', { name: /^Compared with \d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/ });
+    await card.getByRole('img', { name: 'Impressions by day in both periods' }).waitFor();
+    await card
+      .getByText(
+        /^Impressions: [\d,]+ from .+ to .+; [\d,]+ from .+ to .+; [\d,]+ (more|less) \([+-][\d.]+ %\)\.$/,
+      )
+      .waitFor();
     await card
       .getByText(/^[+-][\d,]+ \([+-][\d.,]+ %\)$/)
       .first()
@@ -274,6 +280,118 @@ describe('a comparison', () => {
   });
 });
 
+describe('a comparison with chosen days', () => {
+  it('begins on the same weekday if aligned, and says both periods and what was done', async () => {
+    const { page, faults } = await signedIn(
+      explorer(
+        '#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&dateFrom=2026-03-06&dateTo=2026-03-12&metric=clicks',
+      ),
+      'Team key',
+      key,
+    );
+    await page.getByLabel('Compare with').selectOption('custom');
+    await page.getByText('Enter the first day to compare with.').waitFor();
+    await page.getByLabel('First day').fill('2026-02-01');
+    await page.getByRole('region', { name: 'Compared with 1 Feb to 7 Feb 2026' }).waitFor();
+    await page.getByLabel('Align by weekday').check();
+    await page.waitForURL(/against=custom&weekdays=1&otherFrom=2026-02-01/);
+    const card = page.getByRole('region', { name: 'Compared with 30 Jan to 5 Feb 2026' });
+    await card
+      .getByText(
+        'Fri 6 Mar to Thu 12 Mar 2026, compared with Fri 30 Jan to Thu 5 Feb 2026. The other period begins 5 weeks earlier, so each day stands beside the same weekday.',
+      )
+      .waitFor();
+    await card.getByRole('img', { name: 'Clicks by day in both periods' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('several advertisers', () => {
+  const SEVERAL =
+    '#/report?endpoint=campaigns%2Fget&advertiserId=1&advertiserId=2&byDate=1&_period=last_7_days';
+
+  it('are chosen in the form, shown together with sums but no reach, and come as one CSV', async () => {
+    const seen = await signedIn(week(), 'Team key', limited);
+    const { page, faults } = seen;
+    await page.getByLabel('Another advertiser').fill('2');
+    await page.getByLabel('Another advertiser').press('Enter');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.waitForURL(/advertiserId=1&advertiserId=2&/);
+    const table = page.getByRole('region', { name: 'Advertisers', exact: true });
+    const lines = async () =>
+      (await table.locator('tbody tr, tfoot tr').allInnerTexts()).map((text) => text.split(/\s/).length > 3);
+    await expect.poll(lines).toEqual([true, true, true]);
+    const reach = table.locator('td[data-title=Reach]');
+    await expect
+      .poll(() => reach.allInnerTexts())
+      .toEqual([expect.stringMatching(/^[\d,]+$/), expect.stringMatching(/^[\d,]+$/), 'no sum']);
+    await page.getByText('a person may be reached by several of them', { exact: false }).waitFor();
+    await page.getByRole('button', { name: 'Advertisers', pressed: true }).waitFor();
+    await seen.shots('explorer-several');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const path = await (await download).path();
+    const [head = '', ...rows] = (await readFile(path, 'utf8')).trim().split('\r\n');
+    const at = head.replace('\ufeff', '').split(',').indexOf('advertiserId');
+    expect(new Set(rows.map((row) => row.split(',')[at]))).toEqual(new Set(['1', '2']));
+    expect(faults).toEqual([]);
+  });
+
+  it('are asked one by one; a stop keeps what is there, and the rest may follow', async () => {
+    const { page } = await signedIn(explorer('#/pins'), 'Team key', limited);
+    const asked: string[] = [];
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/api\/v1\/report\//, async (route) => {
+      const id = new URL(route.request().url()).searchParams.get('advertiserId') ?? '';
+      asked.push(id);
+      if (id === '2' && asked.length === 2) await held.promise;
+      await route.continue().catch(() => {});
+    });
+    await page.goto(explorer(SEVERAL));
+    await page.getByText('1 of 2 advertisers, asking for').waitFor();
+    expect(asked).toEqual(['1', '2']);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    held.resolve();
+    await page.getByText('Stopped: 1 of 2 advertisers.').waitFor();
+    const table = page.getByRole('region', { name: 'Advertisers', exact: true });
+    await table.getByText('not asked').waitFor();
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByText('Stopped:').waitFor({ state: 'detached' });
+    await table.getByText('not asked').waitFor({ state: 'detached' });
+    expect(asked).toEqual(['1', '2', '2']);
+  });
+
+  it('of which the team may not see one have its reason, and the others stay', async () => {
+    const { page } = await signedIn(explorer(`${SEVERAL}&advertiserId=9`), 'Team key', limited);
+    await page.getByText('2 of 3 advertisers.').waitFor();
+    await page.getByText('Your team may not see it.').waitFor();
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Ask again for the others' }).count()).toBe(0);
+  });
+});
+
+describe('the link of a report', () => {
+  it('is copied, and without a clipboard is selected to be copied', async () => {
+    const { page, context } = await signedIn(week(), 'Team key', limited);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copy = page.getByRole('button', { name: 'Copy link' });
+    await expect
+      .poll(async () => {
+        await copy.click();
+        return page.evaluate('navigator.clipboard.readText()');
+      })
+      .toBe(page.url());
+    await page.getByText('Copied', { exact: true }).waitFor();
+    await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"))');
+    await copy.click();
+    const field = page.getByLabel('Press Ctrl+C or ⌘C');
+    await field.waitFor();
+    expect(await field.inputValue()).toBe(page.url());
+    expect(await page.evaluate('getSelection().toString()')).toBe(page.url());
+  });
+});
+
 describe('pins', () => {
   it('are listed, opened as they were pinned, and given up after a question', async () => {
     expect((await ask(`${gateway.data}${REPORT}?${QUERY}`, { key: limited })).status).toBe(200);
@@ -286,6 +404,12 @@ describe('pins', () => {
     const { page, faults } = seen;
     await page.getByRole('heading', { name: '2 pins of' }).waitFor();
     await page.getByText(HOSTILE).waitFor();
+    const [first] = await page.getByRole('row').filter({ hasText: HOSTILE }).allInnerTexts();
+    expect(first).toMatch(/^Campaigns/);
+    expect(first).toMatch(/by date/);
+    expect(first).toMatch(/\d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}/);
+    expect(first).toMatch(/by \S+/);
+    expect(first).not.toContain('byDate=1');
     await seen.shots('explorer-pins');
     const link = await page.getByRole('link', { name: 'Open' }).first().getAttribute('href');
     const opened = await page.evaluate(`fetch(${JSON.stringify(link)}).then((answer) => answer.status)`);
@@ -347,20 +471,20 @@ describe('my access', () => {
 });
 
 describe('what the gateway refuses', () => {
-  it('is told with what to do, and the form stays to mend it', async () => {
+  it('because the team may not see the advertiser names those it may, each of which opens the report', async () => {
     const seen = await signedIn(
       explorer('#/report?advertiserId=9&byDate=1&_period=last_7_days'),
       'Team key',
       limited,
     );
     const { page } = seen;
-    await page
-      .getByRole('alert')
-      .filter({ hasText: /advertiser/i })
-      .waitFor();
+    await page.getByRole('alert').getByText('Your team may not see advertiser 9.').waitFor();
+    expect(await page.getByRole('button', { name: /^Try again/ }).count()).toBe(0);
+    const may = page.getByRole('region', { name: 'Advertisers that your team may see' }).getByRole('link');
+    await expect.poll(() => may.count()).toBe(2);
     await seen.shots('explorer-refused');
-    await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
-    await page.getByRole('button', { name: 'Show the report' }).click();
+    await may.filter({ hasText: /1$/ }).click();
+    await page.waitForURL(/advertiserId=1&byDate=1&_period=last_7_days/);
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
   });
 
