@@ -212,7 +212,7 @@ describe('changes', () => {
     const { key: own } = await newTeam(whole, { id: 'growth' });
     const seen = await signedIn(`${whole.data}/explorer${WEEK}&panel=diff`, 'Team key', own);
     const panel = seen.page.getByRole('region', { name: 'What changed', exact: true });
-    await panel.getByRole('alert').getByText('No history for this kind of report').waitFor();
+    await panel.getByRole('alert').getByText('Such a report has no history').waitFor();
     await seen.shots('explorer-diff-unknown');
   });
 });
