@@ -313,6 +313,7 @@ describe('several advertisers', () => {
   it('are chosen in the form, shown together with sums but no reach, and come as one CSV', async () => {
     const seen = await signedIn(week(), 'Team key', limited);
     const { page, faults } = seen;
+    await page.getByText('Several advertisers together').click();
     await page.getByLabel('Another advertiser').fill('2');
     await page.getByLabel('Another advertiser').press('Enter');
     await page.getByRole('button', { name: 'Show the report' }).click();

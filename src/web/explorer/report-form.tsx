@@ -46,12 +46,18 @@ export function ReportForm({ question, endpoints, advertisers, ask, fault, setFa
         />
         <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
       </div>
-      <MoreAdvertisers
-        chosen={draft.others}
-        choose={(others) => change({ others })}
-        lead={draft.advertiserId}
-        advertisers={advertisers}
-      />
+      <details open={question.others.length > 0 || question.asOf !== ''}>
+        <summary>Several advertisers together, or numbers as they were earlier</summary>
+        <MoreAdvertisers
+          chosen={draft.others}
+          choose={(others) => change({ others })}
+          lead={draft.advertiserId}
+          advertisers={advertisers}
+        />
+        <div class="form-grid">
+          <Fields fields={[AS_OF]} values={{ ...draft }} set={change} />
+        </div>
+      </details>
       <div class="toolbar">
         <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
         <Button label="Show the report" class="primary" />
@@ -115,6 +121,13 @@ const CURRENCY: FieldSpec = {
   ],
 };
 
+const AS_OF: FieldSpec = {
+  name: 'asOf',
+  label: 'Numbers as they were on (UTC)',
+  is: 'datetime-local',
+  help: 'Empty: as they are now.',
+};
+
 /** Unknown values from the address stay selectable. */
 function reportField({ endpoint }: Question, endpoints: readonly Endpoint[]): FieldSpec {
   const known = endpoints.map(({ name }) => name);
@@ -142,12 +155,6 @@ function fieldsOf({ period }: Question, known: Endpoint | undefined): readonly F
     },
     ...(period === '' ? OWN_DAYS : []),
     ...(known?.hasCurrency ? [CURRENCY] : []),
-    {
-      name: 'asOf',
-      label: 'Numbers as they were on (UTC)',
-      is: 'datetime-local',
-      help: 'Empty: as they are now.',
-    },
   ];
 }
 
