@@ -1,10 +1,12 @@
 /** The explorer before a gateway: a report as somebody asks for it, what opens beside it, pins, and what a team may do. */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
 import { visit } from '../support/browser.js';
 import type { OpenGateway } from '../support/open-gateway.js';
+import { tempFolder } from '../support/processes.js';
 import { rule } from '../support/scene.js';
 import { expectCopied, openPages, signedIn } from './people.js';
 
@@ -269,11 +271,11 @@ describe('a comparison', () => {
       .poll(totals)
       .toEqual([
         'Total',
-        ...Array.from({ length: 4 }, () =>
-          expect.stringMatching(/^[\d,.]+ [+-]?[\d,.]+ \([+-]?[\d.,]+ %\)$/),
+        ...Array.from({ length: 7 }, () =>
+          expect.stringMatching(/^\$?[\d,.]+%? [+-]?[\d,.]+ \([+-]?[\d.,]+ %\)$/),
         ),
       ]);
-    expect(await cells.last().getAttribute('data-title')).toBe('Reach');
+    expect(await cells.nth(4).getAttribute('data-title')).toBe('Reach');
     expect(await card.locator('tbody td[data-title=Reach]').first().textContent()).toBe('–');
     await seen.shots('explorer-compare');
     expect(faults).toEqual([]);
@@ -291,7 +293,7 @@ describe('a comparison with chosen days', () => {
     );
     await page.getByLabel('Compare with').selectOption('custom');
     await page.getByText('Enter the first day to compare with.').waitFor();
-    await page.getByLabel('First day').fill('2026-02-01');
+    await page.getByLabel('First day').last().fill('2026-02-01');
     await page.getByRole('region', { name: 'Compared with 1 Feb to 7 Feb 2026' }).waitFor();
     await page.getByLabel('Align by weekday').check();
     await page.waitForURL(/against=custom&weekdays=1&otherFrom=2026-02-01/);
@@ -331,7 +333,8 @@ describe('several advertisers', () => {
     await seen.shots('explorer-several');
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'CSV' }).click();
-    const path = await (await download).path();
+    const path = join(await tempFolder(), 'report.csv');
+    await (await download).saveAs(path);
     const [head = '', ...rows] = (await readFile(path, 'utf8')).trim().split('\r\n');
     const at = head.replace('\ufeff', '').split(',').indexOf('advertiserId');
     expect(new Set(rows.map((row) => row.split(',')[at]))).toEqual(new Set(['1', '2']));
@@ -341,18 +344,21 @@ describe('several advertisers', () => {
   it('are asked one by one; a stop keeps what is there, and the rest may follow', async () => {
     const { page } = await signedIn(explorer('#/pins'), 'Team key', limited);
     const asked: string[] = [];
-    const held = Promise.withResolvers<void>();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     await page.route(/\/api\/v1\/report\//, async (route) => {
       const id = new URL(route.request().url()).searchParams.get('advertiserId') ?? '';
       asked.push(id);
-      if (id === '2' && asked.length === 2) await held.promise;
+      if (id === '2' && asked.length === 2) await held;
       await route.continue().catch(() => {});
     });
     await page.goto(explorer(SEVERAL));
     await page.getByText('1 of 2 advertisers, asking for').waitFor();
     expect(asked).toEqual(['1', '2']);
     await page.getByRole('button', { name: 'Stop' }).click();
-    held.resolve();
+    release();
     await page.getByText('Stopped: 1 of 2 advertisers.').waitFor();
     const table = page.getByRole('region', { name: 'Advertisers', exact: true });
     await table.getByText('not asked').waitFor();

@@ -18,9 +18,11 @@ export interface AnswerProps extends Viewed {
 
 interface RowsProps extends Omit<AnswerProps, 'question'> {
   readonly report: Report;
+  /** Totals are shown above already. */
+  readonly hasTotals?: boolean;
 }
 
-export function ChartAndRows({ report: loaded, about, view, setView }: RowsProps) {
+export function ChartAndRows({ report: loaded, about, view, setView, hasTotals = false }: RowsProps) {
   const { currency } = about;
   const { columns, report, spans } = useMemo(
     () => arrangedBy(loaded, spanIn(view.by), currency),
@@ -31,7 +33,7 @@ export function ChartAndRows({ report: loaded, about, view, setView }: RowsProps
   const byStart = useMemo(() => new Map(spans.map((span) => [span.start, span])), [spans]);
   return (
     <>
-      <Totals report={loaded} measures={measures} currency={currency} />
+      {hasTotals ? null : <Totals report={loaded} measures={measures} currency={currency} />}
       {metric === undefined ? null : (
         <ReportChart {...{ report, measures, metric, spans, about, view, setView }} />
       )}

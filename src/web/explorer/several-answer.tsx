@@ -81,7 +81,7 @@ export function SeveralAnswer(props: AnswerProps) {
           {report.rows.length === 0 ? (
             <Empty>The platform has no rows for this query.</Empty>
           ) : (
-            <ChartAndRows {...props} report={report} />
+            <ChartAndRows {...props} report={report} hasTotals />
           )}
         </>
       )}
