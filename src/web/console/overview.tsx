@@ -22,14 +22,20 @@ export function Overview() {
   const series = useGet<SeriesAnswer>(`/admin/v1/series?range=${range}`, LIVE_MS);
   const ledger = useGet<LedgerAnswer>(`/admin/v1/series/teams?range=${range}`, LIVE_MS);
   const choose = (value: Range) => go(hrefOf(['overview'], { range: value }));
+  const verdict = (
+    <Wait of={status}>{(value, since) => <VerdictCard status={value} staleSince={since} />}</Wait>
+  );
+  const isKnown = status.error === null;
   return (
     <View
       title="Overview"
       lead="Current state of the gateway, refreshed every ten seconds."
       tools={<Choice label="Range" options={RANGES} value={range} choose={choose} />}
     >
+      {/* Above errors of the rest, which it explains. */}
+      {isKnown ? verdict : null}
       <Together of={[status, series, ledger]}>
-        <Wait of={status}>{(value, since) => <VerdictCard status={value} staleSince={since} />}</Wait>
+        {isKnown ? null : verdict}
         <Wait of={series}>
           {(value) => (
             <>
