@@ -47,6 +47,7 @@ export function ChartAndRows({ report: loaded, about, view, setView, hasTotals =
 
 /** More would push the chart off the screen; the table has all. */
 const MOST_TOTALS = 8;
+const MOST_LETTERS = 10;
 
 interface TotalsProps extends Pick<RowsProps, 'report'> {
   readonly measures: readonly ReportColumn[];
@@ -65,10 +66,16 @@ function Totals({ report, measures, currency }: TotalsProps) {
   return (
     <Figures>
       {totals.slice(0, MOST_TOTALS).map(({ column: { name, title, unit }, value }) => (
-        <Figure key={name} label={title} value={numbers.full(value, unit, one)} />
+        <Figure key={name} label={title} value={fitting(value, unit, one)} />
       ))}
     </Figures>
   );
+}
+
+/** Rounded if it is too long for a figure; the table has the whole. */
+function fitting(...of: Parameters<typeof numbers.full>): string {
+  const full = numbers.full(...of);
+  return full.length > MOST_LETTERS ? numbers.short(...of) : full;
 }
 
 const NO_SPANS: ReadonlyMap<string, Span> = new Map();
