@@ -132,7 +132,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   });
   registerStartPage(app);
   registerWebPage(app, { name: 'explorer', url: '/explorer' });
-  registerHealth(app, () => readiness(options));
+  registerHealth(app, () => readiness(options), options.services.measured);
   registerExplorerSession(app, { identify, directory: services.directory, sessions });
   await services.limits.replicas.join();
   registerReportRoutes(app, services);

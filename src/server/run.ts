@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildAdminPlane } from '../api/admin.js';
-import type { Readiness } from '../api/data/health.js';
 import { buildDataPlane } from '../api/data.js';
 import { buildMetricsPlane } from '../api/metrics.js';
 import type { PlaneOptions } from '../api/plane.js';
@@ -24,6 +23,7 @@ import { type ParsedTeams, parseTeams } from '../teams/declared/parse-teams.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
+import { NOT_READY } from '../telemetry/verdict.js';
 import { createDrain, type Drain } from './drain.js';
 import { awaitOthers } from './layout.js';
 import { openStore } from './open-store.js';
@@ -241,7 +241,7 @@ async function listenAll(
 
 /** Without reports of other processes. */
 const CONDITIONS = { store: 'waiting for Redis', credential: 'unknown', platform: 'unknown' };
-const WAITING: Readiness = { ready: false, ...CONDITIONS, worst: CONDITIONS };
+const WAITING = { ready: false, ...CONDITIONS, worst: CONDITIONS, findings: [NOT_READY] };
 
 /** @returns a function that frees the port */
 async function holdPort(host: string, port: number): Promise<() => Promise<void>> {

@@ -5,16 +5,7 @@
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { momentIn, roughly, since } from '../lib/words.js';
-import type { Measured } from './measured.js';
-
-export interface GaugeRow {
-  readonly name: string;
-  readonly help: string;
-  /** How values of workers are aggregated. */
-  readonly of: 'sum' | 'min' | 'max';
-  /** Null: no value. */
-  readonly read: (gateway: Measured) => number | null;
-}
+import type { GaugeRow, Measured } from './measured.js';
 
 /** Parts whose condition each process shares with the others as a text. */
 export const HEALTH_PARTS = ['store', 'credential', 'platform'] as const;

@@ -1,7 +1,7 @@
 /** Gauges, read when scraped. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { CONDITIONS, type GaugeRow } from './conditions.js';
-import type { Measured } from './measured.js';
+import { CONDITIONS } from './conditions.js';
+import type { GaugeRow, Measured } from './measured.js';
 
 /** Gauges that belong to no condition. */
 const FURTHER: Readonly<Record<string, readonly [GaugeRow['of'], GaugeRow['help'], GaugeRow['read']]>> = {

@@ -1,3 +1,12 @@
+export interface GaugeRow {
+  readonly name: string;
+  readonly help: string;
+  /** How values of workers are aggregated. */
+  readonly of: 'sum' | 'min' | 'max';
+  /** Null: no value. */
+  readonly read: (gateway: Measured) => number | null;
+}
+
 /** The parts of this process that conditions and gauges read. */
 export interface Measured {
   readonly clock: { now(): number };

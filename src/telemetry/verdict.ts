@@ -48,9 +48,17 @@ export function verdictOf(
   return { level: sorted[0]?.level ?? 'well', findings: sorted };
 }
 
+/** For callers without a key: of the parts that processes share, without the store's reason, which may hold an address. */
+export function publicFindings(gateway: Measured, ready: boolean, worst: Conditions): readonly Finding[] {
+  const { reason: _reason, ...health } = gateway.store.health();
+  const store: Measured['store'] = Object.assign(Object.create(gateway.store), { health: () => health });
+  const { findings } = verdictOf({ ...gateway, store }, ready, worst);
+  return findings.filter(({ part }) => part === 'gateway' || isHealthPart(part));
+}
+
 const isHealthPart = (part: string): part is HealthPart => HEALTH_PARTS.some((known) => known === part);
 
-const NOT_READY: Finding = {
+export const NOT_READY: Finding = {
   level: 'not well',
   part: 'gateway',
   says: 'The gateway is not ready: it is starting, stopping, or has no worker.',

@@ -6,7 +6,7 @@ import { CONDITIONS } from '../../src/telemetry/conditions.js';
 import { createHealth } from '../../src/telemetry/health.js';
 import type { Measured } from '../../src/telemetry/measured.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
-import { verdictOf } from '../../src/telemetry/verdict.js';
+import { publicFindings, verdictOf } from '../../src/telemetry/verdict.js';
 import { measured } from '../support/measured.js';
 import { OWN_WORDS } from '../support/own-words.js';
 import { ROOT } from '../support/processes.js';
@@ -135,4 +135,20 @@ it.each<[Partial<Measured>, string]>([
   ],
 ])('tells numbers and times in words', (changes, says) => {
   expect(findingsOf(changes)[0]?.says).toBe(says);
+});
+
+it('tells callers without a key the sentences of shared parts, without an address of the store', () => {
+  const reason = 'connect ECONNREFUSED 10.0.0.7:6379';
+  const ill = measured({
+    store: { kind: 'redis', health: () => ({ ok: false, reason }) },
+    brake: { stops: () => ({ all: STOP, teams: [] }) },
+  });
+  expect(publicFindings(ill, true, healthOf(ill).worst())).toEqual([
+    {
+      level: 'not well',
+      part: 'store',
+      says: 'Redis is unavailable: known keys are accepted until 16:15 UTC (15 minutes), and changes are refused.',
+      do: 'Start Redis, or correct REDIS_URL.',
+    },
+  ]);
 });

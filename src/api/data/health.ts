@@ -1,7 +1,10 @@
 /** Liveness and readiness. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { Finding } from '../../telemetry/conditions.js';
 import type { Conditions } from '../../telemetry/health.js';
+import type { Measured } from '../../telemetry/measured.js';
+import { publicFindings } from '../../telemetry/verdict.js';
 import { json } from '../openapi/operation.js';
 import { titled } from '../openapi/schemas.js';
 import { CONDITIONS } from '../operations/overview.js';
@@ -12,7 +15,8 @@ export interface Readiness extends Conditions {
   readonly worst: Conditions;
 }
 
-export function registerHealth(app: FastifyInstance, readiness: () => Readiness): void {
+/** @param measured of this process, for the sentences of what is not well */
+export function registerHealth(app: FastifyInstance, readiness: () => Readiness, measured: Measured): void {
   app.get(
     '/healthz',
     { schema: { ...OPEN, summary: 'Liveness of the process' }, config: { operation: ALIVE } },
@@ -29,7 +33,7 @@ export function registerHealth(app: FastifyInstance, readiness: () => Readiness)
       return reply
         .code(state.ready ? 200 : 503)
         .header('cache-control', 'no-store')
-        .send(state);
+        .send({ ...state, findings: publicFindings(measured, state.ready, state.worst) });
     },
   );
 }
@@ -40,6 +44,7 @@ const READINESS = titled('Readiness', {
   ready: Type.Boolean({ description: 'This process can answer requests, at least from its cache.' }),
   ...CONDITIONS,
   worst: Type.Object(CONDITIONS, { description: 'Worst state among all processes.' }),
+  findings: Type.Array(Finding, { description: 'What is not well, and what to do; the worst first.' }),
 });
 
 const ALIVE = {
