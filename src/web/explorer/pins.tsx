@@ -29,7 +29,9 @@ const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
     title: 'Pinned',
     cell: ({ createdAt, createdBy }) => (
       <span>
-        <span class="nowrap">{moment(createdAt)}</span>
+        <span class="nowrap" title={moment(createdAt)}>
+          {createdAt.slice(0, 10)}
+        </span>
         {createdBy === null ? null : (
           <span class="small quiet">
             {' '}
@@ -40,7 +42,6 @@ const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
     ),
     by: (pin) => pin.createdAt,
   },
-  { title: 'Rows', numeric: true, cell: (pin) => count(pin.rowCount), by: (pin) => pin.rowCount },
   {
     title: 'State',
     cell: ({ final }) => (
@@ -67,7 +68,7 @@ function Report({ pin, names }: { readonly pin: Pin; readonly names: AdvertiserN
       <Name>{nameOf(pin, names)}</Name>{' '}
       <span class="small quiet">
         {pin.advertiserId === null ? '' : `${pin.advertiserId}, `}
-        {splitWords(pin.split)}
+        {splitWords(pin.split)}, {counted(pin.rowCount, 'row')}
         {question === null ? ', with parameters that this page has no fields for' : ''}
       </span>
     </span>
