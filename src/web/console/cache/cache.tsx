@@ -9,6 +9,7 @@ import { SchemaForm } from '../../ui/schema-form.js';
 import { useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { sortedBy } from '../../ui/sort.js';
+import { useNames } from '../names.js';
 import { CALLS, OverviewFigures, SeriesChart } from '../overview-charts.js';
 import { type SeriesAnswer, sum } from '../series.js';
 import type { Status } from '../verdict-words.js';
@@ -77,6 +78,7 @@ type InMemoryProps = Status['cache'] & { readonly children: ComponentChildren };
 /** @param children below the hits */
 function InMemory({ l1Bytes, l1Entries, reports, children }: InMemoryProps) {
   const now = Date.now();
+  const nameOf = useNames();
   const held = reports.filter(({ answers }) => answers > 0).slice(0, MOST);
   const endpoints = [...new Set(reports.map(({ endpoint }) => endpoint))].map((endpoint) => {
     const own = reports.filter((one) => one.endpoint === endpoint);
@@ -109,7 +111,7 @@ function InMemory({ l1Bytes, l1Entries, reports, children }: InMemoryProps) {
           const isFresh = freshUntil !== null && Date.parse(freshUntil) > now;
           return {
             key: `${endpoint} ${advertiserId}`,
-            title: `${endpoint}${advertiserId === null ? '' : `, advertiser ${advertiserId}`}`,
+            title: `${endpoint}${advertiserId === null ? '' : `, ${nameOf('advertiser', String(advertiserId))}`}`,
             says: `${bytes(size)}, ${isFresh ? `expires ${fromNow(freshUntil, now)}` : 'stale'}`,
             share: size / (held[0]?.bytes ?? size),
             tone: isFresh ? 'info' : 'quiet',

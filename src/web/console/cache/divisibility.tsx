@@ -1,7 +1,7 @@
 /** Which reports are cached by day, by kind: reports of a kind differ only in dates and accounts. */
 import type { AnswerTo } from '../../../api/operations/table.js';
-import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
-import { count } from '../../ui/format.js';
+import { type Column, DataTable } from '../../ui/data-table.js';
+import { counted, fromNow } from '../../ui/format.js';
 import { Card, Tag, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 
@@ -51,11 +51,14 @@ const STATES = {
 
 const COLUMNS: readonly Column<Kind>[] = [
   { title: 'Endpoint', by: ({ endpoint }) => endpoint, cell: ({ endpoint }) => endpoint ?? 'unknown' },
-  { title: 'Split', cell: ({ split }) => split?.join(', ') ?? 'unknown' },
   {
-    title: 'Further parameters',
-    cell: ({ spentBased, passedOn }) =>
-      [...(spentBased === null ? [] : [`spentBased ${spentBased}`]), ...passedOn].join(', ') || '–',
+    title: 'Split, and further parameters',
+    cell: ({ split, spentBased, passedOn }) =>
+      [
+        ...(split ?? ['unknown']),
+        ...(spentBased === null ? [] : [`spentBased ${spentBased}`]),
+        ...passedOn,
+      ].join(', '),
   },
   {
     title: 'By day?',
@@ -63,11 +66,10 @@ const COLUMNS: readonly Column<Kind>[] = [
     cell: ({ state }) => <Tag tone={TONES[state]}>{STATES[state]}</Tag>,
   },
   {
-    title: 'Calls of the test',
-    numeric: true,
-    by: ({ proof }) => proof?.calls ?? 0,
-    cell: ({ proof }) => (proof === null ? '–' : count(proof.calls)),
+    title: 'Tested',
+    by: ({ proof }) => proof?.at ?? null,
+    cell: ({ proof }) =>
+      proof === null ? '–' : `${fromNow(proof.at, Date.now())}, ${counted(proof.calls, 'call')}`,
   },
-  timeColumn('Tested', ({ proof }) => proof?.at ?? null, '–'),
   { title: 'Meaning', cell: ({ inWords }) => <span class="meaning">{inWords}</span> },
 ];
