@@ -109,9 +109,11 @@ function InMemory({ l1Bytes, l1Entries, reports, children }: InMemoryProps) {
         empty={NOTHING}
         bars={held.map(({ endpoint, advertiserId, bytes: size, freshUntil }) => {
           const isFresh = freshUntil !== null && Date.parse(freshUntil) > now;
+          const name = nameOf('advertiser', String(advertiserId));
+          const advertiser = name === String(advertiserId) ? `advertiser ${name}` : name;
           return {
             key: `${endpoint} ${advertiserId}`,
-            title: `${endpoint}${advertiserId === null ? '' : `, ${nameOf('advertiser', String(advertiserId))}`}`,
+            title: advertiserId === null ? endpoint : `${endpoint}, ${advertiser}`,
             says: `${bytes(size)}, ${isFresh ? `expires ${fromNow(freshUntil, now)}` : 'stale'}`,
             share: size / (held[0]?.bytes ?? size),
             tone: isFresh ? 'info' : 'quiet',
