@@ -86,7 +86,7 @@ export function mixesMoney(name: string, rows: readonly Row[]): boolean {
 }
 
 /** @returns null if the column may be summed */
-export function whyNoSum(name: string): string | null {
+function whyNoSum(name: string): string | null {
   if (PEOPLE.test(name))
     return `${titleOf(name)} counts people. A person reached on two days, by two campaigns or by two advertisers would count twice in a sum.`;
   if (RATE.test(name)) return `${titleOf(name)} is a rate; rates do not add up.`;
