@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseCsv } from '../../src/web/explorer/join-csv.js';
 import { admin, ask, newTeam, REPORT } from '../support/ask.js';
 import { visit } from '../support/browser.js';
 import type { OpenGateway } from '../support/open-gateway.js';
@@ -335,9 +336,10 @@ describe('several advertisers', () => {
     await page.getByRole('button', { name: 'CSV' }).click();
     const path = join(await tempFolder(), 'report.csv');
     await (await download).saveAs(path);
-    const [head = '', ...rows] = (await readFile(path, 'utf8')).trim().split('\r\n');
-    const at = head.replace('\ufeff', '').split(',').indexOf('advertiserId');
-    expect(new Set(rows.map((row) => row.split(',')[at]))).toEqual(new Set(['1', '2']));
+    const text = (await readFile(path, 'utf8')).replace('\ufeff', '');
+    const [head = [], ...rows] = parseCsv(text);
+    const ids = rows.map((row) => row[head.indexOf('advertiserId')]);
+    expect(new Set(ids)).toEqual(new Set(['1', '2']));
     expect(faults).toEqual([]);
   });
 
