@@ -19,12 +19,6 @@ export const Finding = Type.Object(
     part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'gateway']),
     says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
     do: Type.String({ description: 'What to do, in one sentence.' }),
-    since: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'Since when the part has been so bad, over all processes; absent: not known.',
-      }),
-    ),
   },
   { title: 'Finding' },
 );

@@ -5,10 +5,23 @@ import { CONDITIONS, Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './co
 import type { Conditions, ProcessHealth } from './health.js';
 import type { Measured } from './measured.js';
 
+const TimedFinding = Type.Object(
+  {
+    ...Finding.properties,
+    since: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Since when the part has been so bad, over all processes; absent: not known.',
+      }),
+    ),
+  },
+  { title: 'Finding' },
+);
+
 export const Verdict = Type.Object(
   {
     level: Type.Enum([...LEVELS], { description: 'The worst of the findings.' }),
-    findings: Type.Array(Finding, { description: 'The worst first.' }),
+    findings: Type.Array(TimedFinding, { description: 'The worst first.' }),
   },
   { title: 'Verdict' },
 );

@@ -147,7 +147,7 @@ it('guards the writes of a team: what is wrong is told at its field, then it is 
   await expect
     .poll(() => spent.getByRole('listitem').allTextContents())
     .toEqual([`Guarded ${CREATE}900 of 1,500.5 EUR`]);
-  const refused = page.getByRole('region', { name: 'Last refused' });
+  const refused = page.getByRole('region', { name: 'Refused writes, last 40 days' });
   await expect
     .poll(() => refused.getByRole('row').nth(1).textContent())
     .toMatch(new RegExp(`UTCGuarded \\(guarded\\)${CREATE}limit of a call budget.maxPerCall`));

@@ -118,9 +118,9 @@ const refusedColumns = (nameOf: NameOf): readonly Column<RefusedWrite>[] => [
   {
     title: 'Refused by',
     cell: ({ code, rule }) => (
-      <>
+      <span>
         {REFUSED_BY[rule ?? code]} <code class="small">{rule ?? code}</code>
-      </>
+      </span>
     ),
     by: ({ code, rule }) => rule ?? code,
   },
@@ -135,7 +135,7 @@ interface RefusedProps extends Named {
 }
 
 const RefusedCard = ({ writes, nameOf }: RefusedProps) => (
-  <Card title={`Last refused, last 40 days${writes.length > MOST ? `: the newest ${MOST}` : ''}`}>
+  <Card title={`Refused writes, last 40 days${writes.length > MOST ? `: the newest ${MOST}` : ''}`}>
     <DataTable
       caption="Writes that were refused last"
       columns={refusedColumns(nameOf)}
