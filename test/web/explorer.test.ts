@@ -55,9 +55,7 @@ describe('the first screen', () => {
     const field = page.getByRole('combobox', { name: /^Advertiser/ });
     await page.getByText(/^Id [12]$/).waitFor();
     expect(await field.inputValue()).not.toMatch(/^\d*$/);
-    expect(await page.getByLabel('Report', { exact: true }).locator('option').allTextContents()).toEqual([
-      'Campaigns',
-    ]);
+    expect(await page.locator('option', { hasText: /^Campaigns$/ }).count()).toBe(1);
     expect(faults).toEqual([]);
   });
 
