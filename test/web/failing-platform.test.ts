@@ -74,8 +74,8 @@ it('a period cached as one entry is not shown as days that are missing', async (
     gateway.adminToken,
   );
   const figure = page.locator('dl > div').filter({ hasText: 'Cached days' });
-  await expect.poll(() => figure.textContent()).toMatch(/none by day/);
-  await page.getByText(/^The period is cached as one entry/).waitFor();
+  await expect.poll(() => figure.textContent()).toMatch(/none by itself/);
+  await page.getByText(/^The period is cached as one, as shown here/).waitFor();
 });
 
 it('a fault of the form replaces the error of the report before', async () => {
