@@ -1,5 +1,6 @@
 /** The origin of an answer, by its headers, in words. Pure. */
-import { counted, span } from '../ui/format.js';
+import { span } from '../ui/format.js';
+import { counted } from './numbers.js';
 
 export type Answered = Readonly<{ words: string; tone: 'good' | 'warn' | 'info' }>;
 

@@ -1,6 +1,6 @@
 /** Sorts and filters rows; fast enough for a hundred thousand. Pure. */
 import { sortedBy } from '../ui/sort.js';
-import type { ReportColumn } from './columns.js';
+import { chosenFirst, type ReportColumn } from './columns.js';
 import type { Cell, Row } from './parse.js';
 
 /** Texts first, then the charted measure, then the others; on a phone the measure is second. */
@@ -10,13 +10,12 @@ export function inOrder<C extends Pick<ReportColumn, 'name' | 'numeric'>>(
   narrow: boolean,
 ): C[] {
   const texts = columns.filter(({ numeric }) => !numeric);
-  const measures = columns.filter(({ numeric }) => numeric);
-  const charted = measures.filter(({ name }, index) =>
-    measures.some((one) => one.name === metric) ? name === metric : index === 0,
+  const measures = chosenFirst(
+    columns.filter(({ numeric }) => numeric),
+    metric,
   );
-  const others = measures.filter((one) => !charted.includes(one));
   const lead = narrow ? texts.slice(0, 1) : texts;
-  return [...lead, ...charted, ...texts.slice(lead.length), ...others];
+  return [...lead, ...measures.slice(0, 1), ...texts.slice(lead.length), ...measures.slice(1)];
 }
 
 const collator = new Intl.Collator('en', { numeric: true });

@@ -47,7 +47,7 @@ export function columnsOf(rows: readonly Row[], currency: string | null = null):
       name,
       title: titleOf(name),
       numeric: counted,
-      noSum: counted ? (mixesMoney(name, rows) ? MIXED : whyNoSum(name)) : null,
+      noSum: counted ? (MONEY.test(name) && haveCurrencies(rows) ? MIXED : whyNoSum(name)) : null,
       unit,
       ratio: null,
       width: widthOf({ title: titleOf(name), name, numeric: counted, unit }, told, currency),
@@ -62,10 +62,8 @@ export function widthOf(
   currency: string | null,
 ): number {
   const { name, title, numeric } = column;
-  const longest = rows.reduce<number>(
-    (most, row) => Math.max(most, written(row[name], column, row, currency).length),
-    0,
-  );
+  const lengths = rows.map((row) => written(row[name], column, currencyOf([row], currency)).length);
+  const longest = Math.max(0, ...lengths);
   const room = Math.ceil(numeric ? longest : longest * 0.85) + 3;
   return Math.min(numeric ? 18 : 36, Math.max(title.length + 1, room));
 }
@@ -80,9 +78,22 @@ export function isConstant({ name, numeric }: ReportColumn, rows: readonly Row[]
 const MONEY = /^(spent|spend|costs?|revenue|budget|profit|sales)$/i;
 const MONEY_RATE = /^(e?cp[acmv]|costPer\w+)$/i;
 
-/** Whether the column has amounts of different currencies. */
-export function mixesMoney(name: string, rows: readonly Row[]): boolean {
-  return MONEY.test(name) && new Set(rows.map(({ currency }) => currency)).size > 1;
+/** Whether there are several, or rows that name none beside others. */
+export const haveCurrencies = (rows: readonly Row[]): boolean =>
+  rows.some(({ currency }) => currency !== rows[0]?.currency);
+
+/** Whether the column has amounts of different currencies, or is calculated from such. */
+export const mixesMoney = ({ unit }: ReportColumn, rows: readonly Row[]): boolean =>
+  unit === 'money' && haveCurrencies(rows);
+
+/** The column in rows of one currency, where amounts add up. */
+export const inOneCurrency = (column: ReportColumn): ReportColumn =>
+  column.noSum === MIXED ? { ...column, noSum: null } : column;
+
+/** The one of this name, else the first, leads. */
+export function chosenFirst<C extends Pick<ReportColumn, 'name'>>(measures: readonly C[], name: string): C[] {
+  const chosen = measures.find((one) => one.name === name) ?? measures[0];
+  return chosen === undefined ? [] : [chosen, ...measures.filter((one) => one !== chosen)];
 }
 
 /** @returns null if the column may be summed */
@@ -112,35 +123,34 @@ export function shown(value: unknown, numeric: boolean): string {
 
 type Written = Pick<ReportColumn, 'numeric' | 'unit'>;
 
-/**
- * The text of a cell, with its unit.
- * @param row has the currency, if the platform says it. @param currency otherwise; null: unknown
- */
-export function written(
-  value: unknown,
-  { numeric, unit }: Written,
-  row: Row | undefined,
-  currency: string | null,
-): string {
-  if (!numeric || typeof value !== 'number') return shown(value, numeric);
-  return numbers.full(value, unit, currencyIn(row?.currency) ?? currency);
+/** The text of a cell, with its unit. @param currency null: unknown */
+export function written(value: unknown, { numeric, unit }: Written, currency: string | null): string {
+  return numeric && typeof value === 'number' ? numbers.full(value, unit, currency) : shown(value, numeric);
 }
 
 /** As {@link written}, but not rounded. @returns undefined if it says no more */
-export function exactly(value: unknown, column: Written, row: Row | undefined, currency: string | null) {
+export function exactly(value: unknown, column: Written, currency: string | null): string | undefined {
   const { numeric, unit } = column;
   if (!numeric || typeof value !== 'number' || (unit === 'number' && Number.isInteger(value)))
     return undefined;
-  const text = numbers.exact(value, unit, currencyIn(row?.currency) ?? currency);
-  return text === written(value, column, row, currency) ? undefined : text;
+  const text = numbers.exact(value, unit, currency);
+  return text === written(value, column, currency) ? undefined : text;
 }
 
-/** The currency of all rows; null: unknown, or they have several. */
-export function currencyOf(rows: readonly Row[], otherwise: string | null): string | null {
-  const [first] = rows;
-  return rows.every(({ currency }) => currency === first?.currency)
-    ? (currencyIn(first?.currency) ?? otherwise)
-    : null;
+/** The currency of all rows; null: unknown, or they have several. @param otherwise of rows that name none */
+export const currencyOf = (rows: readonly Row[], otherwise: string | null): string | null =>
+  haveCurrencies(rows) ? null : (currencyIn(rows[0]?.currency) ?? otherwise);
+
+/** Rows by a key, in the order in which the keys come. */
+export function rowsByKey(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
+  const found = new Map<string, Row[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, [row]);
+    else known.push(row);
+  }
+  return found;
 }
 
 /** The unsplit report in `meta.totals`; null if it is missing or does not have exactly one row. */

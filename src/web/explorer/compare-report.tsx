@@ -4,20 +4,19 @@ import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { otherPeriod, periodsInWords } from './against.js';
-import { columnsOf, currencyOf, exactly, type ReportColumn, written } from './columns.js';
+import { chosenFirst, currencyOf, exactly, type ReportColumn, written } from './columns.js';
 import { type Change, type ComparedGroup, compareGroups, compareTotals, dayValues } from './compare.js';
-import { calculatedColumns } from './measures.js';
+import { allColumnsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { type About, advertisersOf, daysOf, type Period, type Viewed } from './question.js';
-import { combine, type Part } from './several.js';
+import { advertisersOf, daysOf, type Period, type Viewed } from './question.js';
+import { combine } from './several.js';
 import { Progress } from './several-progress.js';
 import { periodWords, spansOf } from './spans.js';
 import { useReport } from './use-report.js';
-import { isOpen, useSeveral } from './use-several.js';
+import { isOpen, partsOf, useSeveral } from './use-several.js';
 
 interface CompareProps extends Viewed {
-  readonly about: About;
   /** Of all advertisers of the question. */
   readonly report: Report;
 }
@@ -61,15 +60,9 @@ function OfOne(props: PeriodsProps) {
 
 /** Of the advertisers that both periods have. */
 function OfSeveral(props: PeriodsProps) {
-  const { question, report } = props;
+  const { question, report, about } = props;
   const several = useSeveral(question);
-  const parts = useMemo(
-    () =>
-      several.loads.flatMap((load): Part[] =>
-        load.is === 'loaded' ? [{ id: load.id, name: null, report: load.report }] : [],
-      ),
-    [several.loads],
-  );
+  const parts = useMemo(() => partsOf(several.loads, about.nameOf), [several.loads, about.nameOf]);
   const both = useMemo(() => {
     if (parts.length === 0) return null;
     const ids = new Set(parts.map(({ id }) => id));
@@ -79,7 +72,7 @@ function OfSeveral(props: PeriodsProps) {
   const missing = advertisersOf(question).length - parts.length;
   return (
     <>
-      <Progress several={several} nameOf={(id) => nameIn(report, id)} mayCome />
+      <Progress several={several} nameOf={about.nameOf} mayCome />
       {several.loads.some(isOpen) || both === null ? null : (
         <>
           {missing === 0 ? null : (
@@ -94,11 +87,6 @@ function OfSeveral(props: PeriodsProps) {
   );
 }
 
-const nameIn = ({ rows }: Report, id: string): string => {
-  const name = rows.find(({ advertiserId }) => String(advertiserId) === id)?.advertiserName;
-  return typeof name === 'string' ? name : id;
-};
-
 interface BothProps extends PeriodsProps {
   readonly other: Report;
 }
@@ -107,19 +95,18 @@ function Both({ view, ...both }: BothProps) {
   const { report, other } = both;
   const { measures, groups, currency } = useMemo(() => {
     const rows = [...report.rows, ...other.rows];
-    const own = columnsOf(rows);
-    const all = [...own, ...calculatedColumns(own)].filter(({ numeric }) => numeric);
+    const { measures } = allColumnsOf(rows);
     return {
-      measures: all,
+      measures,
       currency: currencyOf(rows, both.about.currency),
-      groups: compareGroups(report.rows, other.rows, report.meta.split, all),
+      groups: compareGroups(report.rows, other.rows, report.meta.split, measures),
     };
   }, [report, other, both.about.currency]);
-  const chosen = measures.find(({ name }) => name === view.metric) ?? measures[0];
+  // The chosen one is next to the groups.
+  const ordered = chosenFirst(measures, view.metric);
+  const [chosen] = ordered;
   if (chosen === undefined) return <Empty>Neither period has rows.</Empty>;
   const total = compareTotals(report, other, measures);
-  // The chosen one is next to the groups.
-  const ordered = [chosen, ...measures.filter((one) => one !== chosen)];
   return (
     <>
       <Totals {...both} column={chosen} currency={currency} change={total.changes[chosen.name]} />
@@ -139,7 +126,7 @@ interface OfColumn extends Omit<BothProps, 'view'> {
 function Totals(props: OfColumn & { readonly change: Change | undefined }) {
   const { column, currency, now, before, change } = props;
   const { now: here = null, before: there = null, percent = null } = change ?? {};
-  const text = (value: number | null) => written(value, column, undefined, currency);
+  const text = (value: number | null) => written(value, column, currency);
   const both = `${text(here)} from ${periodWords(now)}; ${text(there)} from ${periodWords(before)}`;
   return (
     <p>
@@ -284,8 +271,8 @@ interface ChangeCellProps extends Pick<OfColumn, 'column' | 'currency'> {
 function ChangeCell({ change, column, currency }: ChangeCellProps) {
   const { now = null, before = null, diff = null, percent = null } = change ?? {};
   if (now === null && before === null) return <>–</>;
-  const text = (value: number | null) => written(value, column, undefined, currency) || '–';
-  const full = (value: number | null) => exactly(value, column, undefined, currency) ?? text(value);
+  const text = (value: number | null) => written(value, column, currency) || '–';
+  const full = (value: number | null) => exactly(value, column, currency) ?? text(value);
   return (
     <span title={`${full(now)}, before: ${full(before)}`}>
       {text(now)}

@@ -1,5 +1,13 @@
 /** Compares two periods of a report by group; sums only columns that may be summed. Pure. */
-import { MIXED, type ReportColumn, tidy, totalsOf } from './columns.js';
+import {
+  haveCurrencies,
+  inOneCurrency,
+  mixesMoney,
+  type ReportColumn,
+  rowsByKey,
+  tidy,
+  totalsOf,
+} from './columns.js';
 import { ofItsCurrency } from './group.js';
 import { valueOver } from './measures.js';
 import type { Report, Row } from './parse.js';
@@ -36,21 +44,19 @@ export function compareGroups(
   split: readonly string[],
   measures: readonly ReportColumn[],
 ): ComparedGroup[] {
-  const tells = new Set([...now, ...before].map(({ currency }) => currency)).size > 1;
-  const [here, there] = [groupsOf(now, split, tells), groupsOf(before, split, tells)];
+  const tells = haveCurrencies([...now, ...before]);
+  const keyOf = (row: Row) => ofItsCurrency(row, split).key;
+  const [here, there] = [rowsByKey(now, keyOf), rowsByKey(before, keyOf)];
   const groups = [...new Set([...here.keys(), ...there.keys()])].map((key): ComparedGroup => {
     const [one, other] = [here.get(key), there.get(key)];
     const changes = measures.map((column): [string, Change] => {
       // A group has one currency.
-      const summable = column.noSum === MIXED ? { ...column, noSum: null } : column;
-      return [
-        column.name,
-        changeOf(valueOver(one?.rows ?? [], summable), valueOver(other?.rows ?? [], summable)),
-      ];
+      const summable = inOneCurrency(column);
+      return [column.name, changeOf(valueOver(one ?? [], summable), valueOver(other ?? [], summable))];
     });
     return {
       key,
-      title: one?.title ?? other?.title ?? '',
+      title: ofItsCurrency((one ?? other)?.[0] ?? {}, split, tells).title,
       in: one === undefined ? 'before' : other === undefined ? 'now' : 'both',
       changes: Object.fromEntries(changes),
     };
@@ -63,34 +69,22 @@ export function compareGroups(
 
 /** The platform's totals of both periods, or else the sums of rows. */
 export function compareTotals(now: Report, before: Report, measures: readonly ReportColumn[]): ComparedGroup {
-  const isMixed = measures.some(({ noSum }) => noSum === MIXED);
+  const rows = [...now.rows, ...before.rows];
   const changes = measures.map((column): [string, Change] => {
-    // Amounts of different currencies, and what is calculated from them.
-    if (column.noSum === MIXED || (isMixed && column.unit === 'money' && column.ratio !== null))
-      return [column.name, changeOf(null, null)];
-    return [column.name, changeOf(totalOf(now, column), totalOf(before, column))];
+    const totalIn = (report: Report) => (mixesMoney(column, rows) ? null : totalOf(report, column));
+    return [column.name, changeOf(totalIn(now), totalIn(before))];
   });
   return { key: '', title: 'Total', in: 'both', changes: Object.fromEntries(changes) };
 }
 
-/** The platform's own total of a report, else that of its rows; null if there is none. */
+/** The platform's own total of a report, else that of its rows; null if there is none, or amounts have different currencies. */
 export function totalOf({ rows, meta }: Report, column: ReportColumn): number | null {
+  if (mixesMoney(column, rows)) return null;
   const totals = totalsOf(meta);
   const told = totals?.[column.name];
   if (typeof told === 'number') return told;
   const all = column.ratio === null || totals === null ? null : valueOver([totals], column);
   return all ?? (column.noSum === null ? valueOver(rows, column) : null);
-}
-
-function groupsOf(rows: readonly Row[], split: readonly string[], tellsCurrency: boolean) {
-  const groups = new Map<string, { readonly title: string; readonly rows: Row[] }>();
-  for (const row of rows) {
-    const { key, title } = ofItsCurrency(row, split, tellsCurrency);
-    const group = groups.get(key) ?? { title, rows: [] };
-    groups.set(key, group);
-    group.rows.push(row);
-  }
-  return groups;
 }
 
 /** @param column of both periods together. @returns one value per day; null: no row, or no sum */
@@ -99,10 +93,6 @@ export function dayValues(
   days: readonly string[],
   column: ReportColumn,
 ): (number | null)[] {
-  const byDay = new Map<string, Row[]>();
-  for (const row of rows) {
-    const day = String(row.date);
-    byDay.set(day, [...(byDay.get(day) ?? []), row]);
-  }
+  const byDay = rowsByKey(rows, ({ date }) => String(date));
   return days.map((day) => valueOver(byDay.get(day) ?? [], column));
 }

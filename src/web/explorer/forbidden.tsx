@@ -2,11 +2,11 @@
 import { useState } from 'preact/hooks';
 import { Refused } from '../ui/api.js';
 import { Field } from '../ui/fields.js';
-import { count } from '../ui/format.js';
 import { Name, Wait } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
-import { addressOf, type Viewed } from './question.js';
+import { numbers } from './numbers.js';
+import { addressOf, ofOne, type Viewed } from './question.js';
 import { type Advertisers, SEEN, useTeam } from './team.js';
 
 /** More have a filter. */
@@ -45,20 +45,16 @@ export function Forbidden({ question, view }: Pick<Viewed, 'question' | 'view'>)
               <ul class="row">
                 {found.slice(0, MOST_LINKS).map(({ id, name }) => (
                   <li key={id}>
-                    <a
-                      class="button"
-                      href={hrefOf(
-                        ['report'],
-                        addressOf({ ...question, advertiserId: String(id), others: [] }, view),
-                      )}
-                    >
+                    <a class="button" href={hrefOf(['report'], addressOf(ofOne(question, String(id)), view))}>
                       <Name>{name ?? `Advertiser ${id}`}</Name> <span class="small quiet">{id}</span>
                     </a>
                   </li>
                 ))}
               </ul>
               {found.length > MOST_LINKS ? (
-                <p class="small">and {count(found.length - MOST_LINKS)} more: find one by its name or id.</p>
+                <p class="small">
+                  and {numbers.whole(found.length - MOST_LINKS)} more: find one by its name or id.
+                </p>
               ) : null}
               {found.length === 0 ? <p>No advertiser has this name or id.</p> : null}
             </>

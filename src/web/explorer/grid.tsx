@@ -35,7 +35,8 @@ export interface CellText {
 
 export interface Foot {
   readonly title: string;
-  readonly cell: (column: ReportColumn) => ComponentChildren;
+  /** Null: there is no sum. */
+  readonly text: (column: ReportColumn) => string | null;
 }
 
 const styleOf = ({ numeric }: ReportColumn) => (numeric ? 'number' : '');
@@ -75,12 +76,12 @@ export function Grid({ label, columns, rows, sort, setSort, write, mark, feet, h
           ))}
         </tbody>
         <tfoot>
-          {feet.map(({ title, cell }) => (
+          {feet.map(({ title, text }) => (
             <tr key={title}>
               <th scope="row">{title}</th>
               {columns.slice(1).map((column) => (
                 <td key={column.name} class={styleOf(column)}>
-                  {cell(column)}
+                  {column.numeric ? <FootCell column={column} text={text(column)} /> : null}
                 </td>
               ))}
             </tr>
@@ -88,6 +89,21 @@ export function Grid({ label, columns, rows, sort, setSort, write, mark, feet, h
         </tfoot>
       </table>
     </ScrollFrame>
+  );
+}
+
+function FootCell({
+  column: { noSum },
+  text,
+}: {
+  readonly column: ReportColumn;
+  readonly text: string | null;
+}) {
+  if (noSum === null) return text || '–';
+  return (
+    <span class={text === null ? 'quiet' : undefined} title={noSum}>
+      {text ?? 'no sum'}
+    </span>
   );
 }
 

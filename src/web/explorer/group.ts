@@ -1,5 +1,5 @@
 /** Groups rows by week or month, and for a chart: a line for each of the largest groups, and one for all others together. Pure. */
-import { MIXED, mixesMoney, type ReportColumn, tidy, titleOf } from './columns.js';
+import { inOneCurrency, mixesMoney, type ReportColumn, rowsByKey, tidy, titleOf } from './columns.js';
 import { valueOver } from './measures.js';
 import type { Cell, Row } from './parse.js';
 import { type SpanName, startOf } from './spans.js';
@@ -49,31 +49,22 @@ export function rowsBy(
   columns: readonly ReportColumn[],
 ): readonly Row[] {
   const starts = new Map(days.map((day) => [day, startOf(day, by)]));
-  const groups = new Map<string, { readonly start: string; readonly rows: Row[] }>();
-  const outside: Row[] = [];
-  for (const row of rows) {
-    const start = starts.get(String(row.date));
-    if (start === undefined) outside.push(row);
-    if (start === undefined) continue;
-    const key = `${start}\u0000${ofItsCurrency(row, split).key}`;
-    const group = groups.get(key) ?? { start, rows: [] };
-    groups.set(key, group);
-    group.rows.push(row);
-  }
+  const startIn = (row: Row) => starts.get(String(row.date));
+  const groups = rowsByKey(
+    rows.filter((row) => startIn(row) !== undefined),
+    (row) => `${startIn(row)}\u0000${ofItsCurrency(row, split).key}`,
+  );
   const measures = columns.filter(({ numeric }) => numeric).map(inOneCurrency);
-  const together = [...groups.values()].map(({ start, rows: of }): Row => {
+  const together = [...groups.values()].map((of): Row => {
     // The newest names.
-    const row: Record<string, Cell | undefined> = Object.assign({}, of.at(-1), { date: start });
+    const [first, newest] = [of[0] ?? {}, of.at(-1)];
+    const row: Record<string, Cell | undefined> = Object.assign({}, newest, { date: startIn(first) });
     for (const column of measures) row[column.name] = column.noSum === null ? wholeSum(of, column) : null;
     return row;
   });
   together.sort((a, b) => (String(a.date) < String(b.date) ? -1 : a.date === b.date ? 0 : 1));
-  return [...together, ...outside];
+  return [...together, ...rows.filter((row) => startIn(row) === undefined)];
 }
-
-/** The column in rows of one currency, where amounts add up. */
-const inOneCurrency = (column: ReportColumn): ReportColumn =>
-  column.noSum === MIXED ? { ...column, noSum: null } : column;
 
 /** @returns null if a row lacks a value: a ratio of such sums would be of different rows */
 const wholeSum = (rows: readonly Row[], column: ReportColumn): number | null =>
@@ -99,8 +90,8 @@ export function groupRows(
   column: ReportColumn,
   whole: string,
 ) {
-  const { name, ratio, noSum, unit } = column;
-  const mixed = unit === 'money' && mixesMoney(ratio?.over ?? name, rows);
+  const { name, ratio, noSum } = column;
+  const mixed = mixesMoney(column, rows);
   const places = new Map(days.map((day, index) => [day, index]));
   const groups = new Map<string, Group>();
   let outside = 0;

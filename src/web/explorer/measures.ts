@@ -1,5 +1,5 @@
 /** Measures that the page calculates: each is a ratio of sums, never a mean of ratios. Pure. */
-import { type ReportColumn, sumOf } from './columns.js';
+import { columnsOf, mixesMoney, type ReportColumn, sumOf } from './columns.js';
 import type { Unit } from './numbers.js';
 import type { Cell, Row } from './parse.js';
 
@@ -78,6 +78,13 @@ export function calculatedColumns(columns: readonly ReportColumn[]): ReportColum
   });
 }
 
+/** @returns the platform's columns, these with the calculated ones, and of all the measures */
+export function allColumnsOf(rows: readonly Row[], currency: string | null = null) {
+  const own = columnsOf(rows, currency);
+  const columns = [...own, ...calculatedColumns(own)];
+  return { own, columns, measures: columns.filter(({ numeric }) => numeric) };
+}
+
 /** `CTR = clicks ÷ impressions` */
 export function wordsOf({ title, ratio }: ReportColumn): string {
   const { over = '', under = '', times = 1 } = ratio ?? {};
@@ -88,7 +95,8 @@ export function wordsOf({ title, ratio }: ReportColumn): string {
  * The value of a column over rows: their sum, or the ratio of two sums.
  * @returns null: there is none. Of a ratio: a row lacks a part, the divisor is 0, or amounts have different currencies
  */
-export function valueOver(rows: readonly Row[], { name, noSum, unit, ratio }: ReportColumn): number | null {
+export function valueOver(rows: readonly Row[], column: ReportColumn): number | null {
+  const { name, noSum, ratio } = column;
   if (ratio === null) {
     const told = rows.filter((row) => typeof row[name] === 'number');
     if (told.length === 0 || (told.length > 1 && noSum !== null)) return null;
@@ -96,7 +104,7 @@ export function valueOver(rows: readonly Row[], { name, noSum, unit, ratio }: Re
   }
   const { over, under, times } = ratio;
   if (rows.some((row) => typeof row[over] !== 'number' || typeof row[under] !== 'number')) return null;
-  if (unit === 'money' && rows.some(({ currency }) => currency !== rows[0]?.currency)) return null;
+  if (mixesMoney(column, rows)) return null;
   const divisor = sumOf(rows, under);
   return divisor === 0 ? null : (times * sumOf(rows, over)) / divisor;
 }

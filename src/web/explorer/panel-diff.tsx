@@ -3,12 +3,13 @@ import { useMemo, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec } from '../ui/form-values.js';
-import { count, counted, fromNow, moment } from '../ui/format.js';
+import { fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { type ChangedLine, changedLines, isKnown, type Names, namesIn, type Revisions } from './changed.js';
 import { shown, titleOf } from './columns.js';
+import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
 import { aboutPath, instantOf, type Viewed } from './question.js';
 
@@ -75,7 +76,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
 function Changed({ lines }: { readonly lines: readonly ChangedLine[] }) {
   if (lines.length === 0) return <Empty>No day has changed since it was first known.</Empty>;
   const days = new Set(lines.map(({ date }) => date)).size;
-  const cut = lines.length > MOST_LINES ? `; the newest ${count(MOST_LINES)} are shown` : '';
+  const cut = lines.length > MOST_LINES ? `; the newest ${numbers.whole(MOST_LINES)} are shown` : '';
   return (
     <>
       <p role="status">
@@ -187,7 +188,8 @@ function Differences({ diff: { data, meta }, names }: { readonly diff: Diff; rea
   const { methodDays = [], inexactDays = [] } = meta;
   const lines = linesOf(data, names);
   const found = `${counted(lines.length, 'value')} in ${counted(data.length, 'row')} differ`;
-  const cut = lines.length > MOST_LINES ? `; the first ${count(MOST_LINES)} are shown, CSV has all` : '';
+  const cut =
+    lines.length > MOST_LINES ? `; the first ${numbers.whole(MOST_LINES)} are shown, CSV has all` : '';
   return (
     <>
       <p role="status">{lines.length === 0 ? 'No differences between these moments.' : `${found}${cut}.`}</p>
@@ -223,9 +225,7 @@ const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
   method: 'warn',
 };
 
-const change = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2, signDisplay: 'exceptZero' });
-
-const written = (value: number | null): string => (value === null ? '–' : change.format(value));
+const written = (value: number | null): string => (value === null ? '–' : numbers.signed(value, 2));
 
 /** @param of a number, or its text */
 function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Column<DiffLine> {

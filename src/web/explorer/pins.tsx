@@ -1,19 +1,22 @@
 /** The list of pins. */
 import { type Column, DataTable } from '../ui/data-table.js';
 import { ConfirmButton } from '../ui/dialog.js';
-import { bytes, count, counted, moment } from '../ui/format.js';
+import { bytes, moment } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Card, Name, Tag, Wait } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
+import { counted, numbers } from './numbers.js';
 import { type Pin, type Pins as PinList, questionOf, splitWords } from './pinned.js';
 import { addressOf } from './question.js';
-import { periodWords } from './spans.js';
-import { type AdvertiserNames, useNames, useTeam } from './team.js';
+import { toldPeriod } from './spans.js';
+import { useAdvertisers, useTeam } from './team.js';
 
-const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
+type NameOf = (id: string) => string | null;
+
+const columnsWith = (names: NameOf): readonly Column<Pin>[] => [
   {
     title: 'Report',
     cell: (pin) => <Report pin={pin} names={names} />,
@@ -21,7 +24,7 @@ const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
   },
   {
     title: 'Period',
-    cell: ({ period }) => <span class="nowrap">{periodOf(period)}</span>,
+    cell: ({ period }) => <span class="nowrap">{toldPeriod(period)}</span>,
     by: ({ period }) => period?.from ?? null,
   },
   { title: 'Note', cell: ({ note }) => (note === null ? '–' : <Name>{note}</Name>), by: ({ note }) => note },
@@ -59,7 +62,7 @@ const columnsWith = (names: AdvertiserNames): readonly Column<Pin>[] => [
 ];
 
 /** The report leads to its numbers of today. */
-function Report({ pin, names }: { readonly pin: Pin; readonly names: AdvertiserNames }) {
+function Report({ pin, names }: { readonly pin: Pin; readonly names: NameOf }) {
   const question = questionOf(pin);
   const title = <strong>{endpointTitle(pin.endpoint)}</strong>;
   return (
@@ -75,26 +78,20 @@ function Report({ pin, names }: { readonly pin: Pin; readonly names: AdvertiserN
   );
 }
 
-function nameOf({ advertiserId }: Pin, names: AdvertiserNames): string {
+function nameOf({ advertiserId }: Pin, names: NameOf): string {
   if (advertiserId === null) return 'No advertiser';
-  return names.get(String(advertiserId)) ?? 'Advertiser';
-}
-
-function periodOf(period: Pin['period']): string {
-  const { from = null, to = null } = period ?? {};
-  if (from === null && to === null) return 'chosen by the platform';
-  return periodWords({ from: from ?? 'the first day', to: to ?? 'the latest day' });
+  return names(String(advertiserId)) ?? 'Advertiser';
 }
 
 export function Pins() {
   const pins = useGet<PinList>('/gateway/v1/pins?limit=1000');
-  const names = useNames();
+  const { nameOf: names } = useAdvertisers();
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
     <View title="Pins" lead="Answers kept byte for byte, even if the platform changes its numbers.">
       <Wait of={pins}>
         {({ data, meta }) => (
-          <Card title={`${counted(meta.count, 'pin')} of ${count(meta.maxCount)}`}>
+          <Card title={`${counted(meta.count, 'pin')} of ${numbers.whole(meta.maxCount)}`}>
             <p class="small quiet">
               {bytes(meta.bytes)} of {bytes(meta.maxBytes)}
             </p>

@@ -41,6 +41,7 @@ export interface Viewed {
   readonly question: Question;
   readonly view: ViewState;
   readonly setView: SetView;
+  readonly about: About;
 }
 
 /** What is shown, in words. */
@@ -49,6 +50,8 @@ export interface About {
   readonly title: string;
   /** Its name; null: unknown. */
   readonly advertiser: string | null;
+  /** The name of an advertiser; null: unknown. */
+  readonly nameOf: (id: string) => string | null;
   /** Of money in rows that name none; null: unknown. */
   readonly currency: string | null;
 }
@@ -123,9 +126,16 @@ export function addressOf(
 
 export const advertisersOf = ({ advertiserId, others }: Question): string[] => [advertiserId, ...others];
 
+/** The question for one advertiser. */
+export const ofOne = (question: Question, advertiserId: string): Question => ({
+  ...question,
+  advertiserId,
+  others: [],
+});
+
 /** @returns one question for each advertiser */
 export const eachOf = (question: Question): Question[] =>
-  advertisersOf(question).map((advertiserId) => ({ ...question, advertiserId, others: [] }));
+  advertisersOf(question).map((id) => ofOne(question, id));
 
 /** The parameters that determine the answer for the first advertiser. */
 export function parametersOf(question: Question): [name: string, value: string][] {

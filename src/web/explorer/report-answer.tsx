@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
-import { Button, Card, Empty, Wait } from '../ui/parts.js';
+import { Button, Card, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { AgainstLine } from './against-line.js';
 import { CompareReport } from './compare-report.js';
@@ -14,12 +14,13 @@ import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
 import { aboutPath, pathOf, type Viewed } from './question.js';
-import { type AnswerProps, ChartAndRows, Known } from './report-rows.js';
+import { ChartAndRows, Known } from './report-rows.js';
+import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
-import { periodWords } from './spans.js';
+import { toldPeriod } from './spans.js';
 import { type Shown, useReport } from './use-report.js';
 
-interface ReportAnswerProps extends AnswerProps {
+interface ReportAnswerProps extends Viewed {
   /** Whether an error of the question is shown. */
   readonly showsFault: boolean;
   /** Called with the name of an advertiser that had none. */
@@ -46,18 +47,14 @@ function OneAnswer({ showsFault, tell, ...props }: ReportAnswerProps) {
           <AnswerHead {...props} report={report} />
           {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
-          {report.rows.length === 0 ? (
-            <Empty>The platform has no rows for this query.</Empty>
-          ) : (
-            <ChartAndRows {...props} report={report} />
-          )}
+          <ChartAndRows {...props} report={report} />
         </>
       )}
     </Wait>
   );
 }
 
-type AnsweredProps = AnswerProps & { readonly report: Shown };
+type AnsweredProps = Viewed & { readonly report: Shown };
 
 /** By name; one at most is open. */
 const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
@@ -72,7 +69,6 @@ function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
     'aria-expanded': view.panel === panel,
     act: () => setView({ panel: view.panel === panel ? '' : panel }, true),
   });
-  const { from, to } = meta.period ?? { from: null, to: null };
   return (
     <Card>
       <div class="toolbar">
@@ -80,11 +76,7 @@ function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
           <h2>
             {about.title} ·{' '}
             <bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi> ·{' '}
-            {from === null
-              ? 'period chosen by the platform'
-              : to === null
-                ? `from ${from} on`
-                : periodWords({ from, to })}
+            {toldPeriod(meta.period)}
           </h2>
           <p class="small quiet">
             {counted(meta.rowCount, 'row')}
@@ -111,11 +103,6 @@ function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
       <Known meta={meta} />
     </Card>
   );
-}
-
-/** The advertiser's name, if the rows have it. */
-function nameIn({ rows: [row] }: Shown): string | null {
-  return typeof row?.advertiserName === 'string' ? row.advertiserName : null;
 }
 
 function ExplainPanel({ question }: Viewed) {

@@ -7,7 +7,7 @@ import { currencyOf, MIXED, type ReportColumn } from './columns.js';
 import { groupRows } from './group.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import type { About, Viewed } from './question.js';
+import type { Viewed } from './question.js';
 import { Calculated } from './report-table.js';
 import { SPANS, type Span, spanIn } from './spans.js';
 
@@ -23,9 +23,8 @@ const LINES = [
   { value: 'split', title: 'As split' },
 ] as const;
 
-interface ReportChartProps extends Pick<Viewed, 'view' | 'setView'> {
+interface ReportChartProps extends Omit<Viewed, 'question'> {
   readonly report: Report;
-  readonly about: About;
   readonly measures: readonly ReportColumn[];
   readonly metric: ReportColumn;
   /** Days, weeks or months, by whose first days the rows are. */

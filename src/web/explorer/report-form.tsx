@@ -7,7 +7,7 @@ import { titleOf } from './columns.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { faultOf, PERIODS, type Question } from './question.js';
-import { type Advertiser, idIn, nameOf } from './team.js';
+import { type Advertiser, idIn, labelOf } from './team.js';
 
 interface FormProps {
   readonly question: Question;
@@ -79,7 +79,7 @@ interface AdvertiserProps {
 function AdvertiserField({ id, advertisers, choose }: AdvertiserProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const known = advertisers.find((one) => String(one.id) === id);
-  const name = known === undefined ? id : nameOf(known, advertisers);
+  const name = known === undefined ? id : labelOf(known, advertisers);
   const help = known === undefined || name === id ? 'A name from the list, or an id.' : `Id ${id}`;
   return (
     <Field label="Advertiser" help={help}>
@@ -98,7 +98,7 @@ function AdvertiserField({ id, advertisers, choose }: AdvertiserProps) {
       />
       <datalist id="advertisers">
         {advertisers.map((one) => (
-          <option key={one.id} value={nameOf(one, advertisers)}>
+          <option key={one.id} value={labelOf(one, advertisers)}>
             {one.id}
           </option>
         ))}

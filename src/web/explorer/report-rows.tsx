@@ -1,22 +1,18 @@
 /** Warnings about the numbers of a report, its chart and its rows. */
 import { useMemo } from 'preact/hooks';
-import { Figure, Figures } from '../ui/parts.js';
-import { columnsOf, currencyOf, MIXED, type ReportColumn, SAMPLE, widthOf } from './columns.js';
+import { Empty, Figure, Figures } from '../ui/parts.js';
+import { chosenFirst, currencyOf, type ReportColumn, SAMPLE, widthOf } from './columns.js';
 import { totalOf } from './compare.js';
 import { rowsBy } from './group.js';
-import { calculatedColumns, withMeasures } from './measures.js';
+import { allColumnsOf, withMeasures } from './measures.js';
 import { numbers } from './numbers.js';
 import type { Meta, Report } from './parse.js';
-import { type About, DATE, daysOf, type Period, type Viewed } from './question.js';
+import { DATE, daysOf, type Period, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
 import { type Span, type SpanName, spanIn, spansOf } from './spans.js';
 
-export interface AnswerProps extends Viewed {
-  readonly about: About;
-}
-
-interface RowsProps extends Omit<AnswerProps, 'question'> {
+interface RowsProps extends Omit<Viewed, 'question'> {
   readonly report: Report;
   /** Totals are shown above already. */
   readonly hasTotals?: boolean;
@@ -24,13 +20,13 @@ interface RowsProps extends Omit<AnswerProps, 'question'> {
 
 export function ChartAndRows({ report: loaded, about, view, setView, hasTotals = false }: RowsProps) {
   const { currency } = about;
-  const { columns, report, spans } = useMemo(
+  const { columns, measures, report, spans } = useMemo(
     () => arrangedBy(loaded, spanIn(view.by), currency),
     [loaded, view.by, currency],
   );
-  const measures = columns.filter(({ numeric }) => numeric);
-  const metric = measures.find(({ name }) => name === view.metric) ?? measures[0];
+  const [metric] = chosenFirst(measures, view.metric);
   const byStart = useMemo(() => new Map(spans.map((span) => [span.start, span])), [spans]);
+  if (loaded.rows.length === 0) return <Empty>The platform has no rows for this query.</Empty>;
   return (
     <>
       {hasTotals ? null : <Totals report={loaded} measures={measures} currency={currency} />}
@@ -38,7 +34,7 @@ export function ChartAndRows({ report: loaded, about, view, setView, hasTotals =
         <ReportChart {...{ report, measures, metric, spans, about, view, setView }} />
       )}
       <ReportTable
-        {...{ report, columns, currency, view, setView }}
+        {...{ report, columns, about, view, setView }}
         spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
       />
     </>
@@ -57,9 +53,8 @@ interface TotalsProps extends Pick<RowsProps, 'report'> {
 /** Totals of the whole report. Amounts of several currencies have none. */
 function Totals({ report, measures, currency }: TotalsProps) {
   const one = currencyOf(report.rows, currency);
-  const isMixed = measures.some(({ noSum }) => noSum === MIXED);
   const totals = measures.flatMap((column) => {
-    const value = isMixed && column.unit === 'money' ? null : totalOf(report, column);
+    const value = totalOf(report, column);
     return value === null ? [] : [{ column, value }];
   });
   if (totals.length === 0) return null;
@@ -83,8 +78,7 @@ const NO_SPANS: ReadonlyMap<string, Span> = new Map();
 /** The columns with those that are calculated, and the rows by day, week or month. */
 function arrangedBy(loaded: Report, by: SpanName, currency: string | null) {
   const { rows, meta } = loaded;
-  const own = columnsOf(rows, currency);
-  const columns = [...own, ...calculatedColumns(own)];
+  const { own, columns } = allColumnsOf(rows, currency);
   const period = meta.split.includes('date') ? periodOf(loaded) : null;
   const spans = period === null ? [] : spansOf(period, by);
   const shown = period === null || by === 'day' ? rows : rowsBy(rows, daysOf(period), by, meta.split, own);
@@ -92,7 +86,8 @@ function arrangedBy(loaded: Report, by: SpanName, currency: string | null) {
   const sized = columns.map((column) =>
     column.ratio === null ? column : { ...column, width: widthOf(column, all.slice(0, SAMPLE), currency) },
   );
-  return { columns: sized, spans, report: { ...loaded, rows: all } };
+  const measures = sized.filter(({ numeric }) => numeric);
+  return { columns: sized, measures, spans, report: { ...loaded, rows: all } };
 }
 
 /** That of the answer, else from the first to the last day of its rows. */

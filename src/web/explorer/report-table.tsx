@@ -5,16 +5,8 @@ import type { FieldSpec } from '../ui/form-values.js';
 import { NARROW, useMedia } from '../ui/media.js';
 import { Card, Empty, Tag } from '../ui/parts.js';
 import { filterRows, inOrder, sortRows } from './arrange.js';
-import {
-  currencyOf,
-  exactly,
-  isConstant,
-  mixesMoney,
-  type ReportColumn,
-  shown,
-  totalsOf,
-  written,
-} from './columns.js';
+import { currencyOf, exactly, isConstant, type ReportColumn, shown, totalsOf, written } from './columns.js';
+import { totalOf } from './compare.js';
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { valueOver, wordsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
@@ -27,16 +19,15 @@ interface TableProps extends Omit<Viewed, 'question'> {
   readonly columns: readonly ReportColumn[];
   /** By week or month: by the first day of each. */
   readonly spans: ReadonlyMap<string, Span>;
-  /** Of rows that name none; null: unknown. */
-  readonly currency: string | null;
 }
 
 export function ReportTable(props: TableProps) {
-  const { report, columns, spans, currency, view, setView } = props;
+  const { report, columns, spans, view, setView } = props;
+  const { currency } = props.about;
   const { rows, meta } = report;
   const sorted = useMemo(() => sortRows(rows, view.sort), [rows, view.sort]);
   const found = useMemo(() => filterRows(sorted, view.filter), [sorted, view.filter]);
-  const totals = useMemo(() => totalsOfTable(report, found, currency), [report, found, currency]);
+  const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
   const constant = columns.filter((column) => isConstant(column, rows));
   const others = columns.filter((column) => !constant.includes(column));
   const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
@@ -45,7 +36,7 @@ export function ReportTable(props: TableProps) {
     .filter((column) => ![...ids.values()].includes(column))
     .map((column) => ({
       ...column,
-      width: roomOf(column, props, totals, narrow) + (ids.has(column.name) ? ID_ROOM : 0),
+      width: roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0),
     }));
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
@@ -74,7 +65,7 @@ export function ReportTable(props: TableProps) {
             if (name === 'date') return narrow ? null : <DayTags row={row} spans={spans} meta={meta} />;
             return id === undefined ? null : <span class="quiet id">{String(row[id])}</span>;
           }}
-          feet={totals.map(footOf)}
+          feet={feet}
           held={narrow ? 2 : 1}
         />
       )}
@@ -117,7 +108,8 @@ function textOf(
 ): CellText {
   const value = row[column.name];
   if (column.name === 'date') return { text: spans.get(String(value))?.title ?? shown(value, false) };
-  return { text: written(value, column, row, currency), exact: exactly(value, column, row, currency) };
+  const its = currencyOf([row], currency);
+  return { text: written(value, column, its), exact: exactly(value, column, its) };
 }
 
 interface TagsProps extends Pick<TableProps, 'spans'> {
@@ -137,7 +129,7 @@ function DayTags({ row, spans, meta: { firstProvisionalDate: first } }: TagsProp
 function roomOf(
   column: ReportColumn,
   { report, spans }: TableProps,
-  totals: readonly Total[],
+  feet: readonly Foot[],
   narrow: boolean,
 ): number {
   const { name, numeric, width } = column;
@@ -150,7 +142,7 @@ function roomOf(
     return Math.ceil(rooms.length > 0 ? Math.max(...rooms) : narrow || first === undefined ? 13 : 26);
   }
   if (!numeric) return width;
-  const texts = totals.map(({ text }) => text(column) ?? 'no sum');
+  const texts = feet.map(({ text }) => text(column) ?? 'no sum');
   return Math.max(width, ...texts.map(({ length }) => Math.ceil(length * 1.1) + 3));
 }
 
@@ -196,50 +188,23 @@ function Filter({ value, change }: { readonly value: string; readonly change: (f
   return <Fields fields={FILTER} values={{ filter: text }} set={({ filter }) => setText(String(filter))} />;
 }
 
-interface Total {
-  readonly title: string;
-  /** Null: there is no sum. */
-  readonly text: (column: ReportColumn) => string | null;
-}
-
 /** Totals of the whole report, and sums of the filtered rows. */
-function totalsOfTable({ rows, meta }: Report, found: readonly Row[], currency: string | null): Total[] {
-  const totals = totalsOf(meta);
-  const isAll = found.length === rows.length;
+function feetOf(report: Report, found: readonly Row[], currency: string | null): Foot[] {
+  const totals = totalsOf(report.meta);
+  const isAll = found.length === report.rows.length;
   const inAll = currencyOf(found, currency);
-  const sums: Total = {
+  const sums: Foot = {
     title: isAll ? 'Sum of rows' : `Sum of ${numbers.whole(found.length)}`,
-    text: (column) =>
-      column.noSum === null ? written(valueOver(found, column), column, undefined, inAll) : null,
+    text: (column) => (column.noSum === null ? written(valueOver(found, column), column, inAll) : null),
   };
   if (totals === null) return [sums];
-  const total: Total = {
+  const total: Foot = {
     title: 'Total',
     text: (column) => {
       const { name, ratio, noSum } = column;
-      const value = ratio === null ? totals[name] : ratioOfTotals(rows, totals, column);
-      return `${written(value, column, totals, currency)}${noSum === null ? '' : '*'}`;
+      const value = ratio === null ? totals[name] : totalOf(report, column);
+      return `${written(value, column, currencyOf([totals], currency))}${noSum === null ? '' : '*'}`;
     },
   };
   return isAll ? [total] : [sums, total];
 }
-
-/** Of the platform's totals, else of the rows. */
-function ratioOfTotals(rows: readonly Row[], totals: Row, column: ReportColumn): number | null {
-  if (column.unit === 'money' && mixesMoney(column.ratio?.over ?? '', rows)) return null;
-  return valueOver([totals], column) ?? valueOver(rows, column);
-}
-
-const footOf = ({ title, text }: Total): Foot => ({
-  title,
-  cell: (column) => {
-    if (!column.numeric) return '';
-    const told = text(column);
-    if (column.noSum === null) return told || '–';
-    return (
-      <span class={told === null ? 'quiet' : undefined} title={column.noSum}>
-        {told ?? 'no sum'}
-      </span>
-    );
-  },
-});

@@ -23,7 +23,7 @@ export function ReportSection() {
   const { query } = useRoute();
   const described = useGet<Described>('/openapi.json');
   const endpoints = useMemo(() => endpointsOf(described.value ?? {}), [described.value]);
-  const { advertisers, loading, tell } = useAdvertisers();
+  const { advertisers, nameOf, loading, tell } = useAdvertisers();
   const asked = readQuestion(query);
   const view = readView(query);
   const fault = asked === null ? null : faultOf(asked);
@@ -44,7 +44,8 @@ export function ReportSection() {
   const endpoint = endpoints.find(({ name }) => name === question.endpoint);
   const about = {
     title: endpointTitle(question.endpoint),
-    advertiser: advertisers.find(({ id }) => String(id) === question.advertiserId)?.name ?? null,
+    advertiser: nameOf(question.advertiserId),
+    nameOf,
     currency: currencyOf(question, endpoint?.currency ?? null),
   };
   return (

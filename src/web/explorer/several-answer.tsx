@@ -1,33 +1,34 @@
 /** The reports of several advertisers together: how far they are, each one's totals, then chart and rows of all. */
-import { useMemo } from 'preact/hooks';
-import { Card, Empty } from '../ui/parts.js';
+import { useEffect, useMemo } from 'preact/hooks';
+import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CompareReport } from './compare-report.js';
 import { CopyLink } from './copy-link.js';
 import { useIsForbidden } from './forbidden.js';
 import { counted } from './numbers.js';
-import type { Report } from './parse.js';
-import { type AnswerProps, ChartAndRows, Known } from './report-rows.js';
-import { combine, type Part } from './several.js';
+import type { Viewed } from './question.js';
+import { ChartAndRows, Known } from './report-rows.js';
+import { combine } from './several.js';
 import { SeveralCsv } from './several-csv.js';
 import { Progress } from './several-progress.js';
 import { AdvertisersTable } from './several-table.js';
-import { periodWords } from './spans.js';
-import { type AdvertiserNames, useNames } from './team.js';
-import { isOpen, type Load, useSeveral } from './use-several.js';
+import { toldPeriod } from './spans.js';
+import { isOpen, partsOf, useSeveral } from './use-several.js';
 
-export function SeveralAnswer(props: AnswerProps) {
+interface SeveralProps extends Viewed {
+  /** Called with the name of each advertiser that has one. */
+  readonly tell: (id: string, name: string) => void;
+}
+
+export function SeveralAnswer({ tell, ...props }: SeveralProps) {
   const { question, about } = props;
+  const { nameOf } = about;
   const several = useSeveral(question);
-  const names = useNames();
   const isForbidden = useIsForbidden();
-  const parts = useMemo(
-    () =>
-      several.loads.flatMap((load): Part[] =>
-        load.is === 'loaded' ? [{ id: load.id, name: nameOf(load, names), report: load.report }] : [],
-      ),
-    [several.loads, names],
-  );
+  const parts = useMemo(() => partsOf(several.loads, nameOf), [several.loads, nameOf]);
+  useEffect(() => {
+    for (const { id, name } of parts) if (name !== null) tell(id, name);
+  }, [parts]);
   const report = useMemo(() => (parts.length === 0 ? null : combine(parts)), [parts]);
   const [first, ...others] = parts.map(({ id }) => id);
   const isDone = !several.loads.some(isOpen);
@@ -38,7 +39,7 @@ export function SeveralAnswer(props: AnswerProps) {
           <div>
             <h2>
               {about.title} · {counted(several.loads.length, 'advertiser')}
-              {report === null ? '' : ` · ${titleOf(report)}`}
+              {report === null ? '' : ` · ${toldPeriod(report.meta.period)}`}
             </h2>
             <p class="small quiet">
               {report === null ? 'Asked one after another' : counted(report.meta.rowCount, 'row')}
@@ -51,18 +52,12 @@ export function SeveralAnswer(props: AnswerProps) {
         </div>
         <Progress
           several={several}
-          nameOf={(id) => names.get(id) ?? id}
+          nameOf={nameOf}
           mayCome={several.loads.some(
             (load) => load.is === 'stopped' || (load.is === 'failed' && !isForbidden(load.error, load.id)),
           )}
         />
-        <AdvertisersTable
-          {...props}
-          loads={several.loads}
-          parts={parts}
-          nameOf={(id) => parts.find((part) => part.id === id)?.name ?? names.get(id) ?? null}
-          currency={about.currency}
-        />
+        <AdvertisersTable {...props} loads={several.loads} parts={parts} />
         <p class="small quiet">
           What changed, code, pins and the state of the cache are of one advertiser: open one by its name.
         </p>
@@ -78,24 +73,9 @@ export function SeveralAnswer(props: AnswerProps) {
               report={report}
             />
           ) : null}
-          {report.rows.length === 0 ? (
-            <Empty>The platform has no rows for this query.</Empty>
-          ) : (
-            <ChartAndRows {...props} report={report} hasTotals />
-          )}
+          <ChartAndRows {...props} report={report} hasTotals />
         </>
       )}
     </>
   );
-}
-
-function titleOf({ meta: { period } }: Report): string {
-  const { from = null, to = null } = period ?? {};
-  return from === null || to === null ? 'period chosen by the platform' : periodWords({ from, to });
-}
-
-/** The name in the rows, else the one that the gateway has seen. */
-function nameOf(load: Load, names: AdvertiserNames): string | null {
-  const told = load.is === 'loaded' ? load.report.rows[0]?.advertiserName : undefined;
-  return typeof told === 'string' ? told : (names.get(load.id) ?? null);
 }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useNotices } from '../ui/notices.js';
 import { Button } from '../ui/parts.js';
 import { type CsvPart, joinCsv } from './join-csv.js';
-import { eachOf, pathOf, type Question } from './question.js';
+import { ofOne, pathOf, type Question } from './question.js';
 import type { Part } from './several.js';
 import { useTeam } from './team.js';
 
@@ -21,8 +21,7 @@ export function SeveralCsv({ question, parts }: CsvProps) {
     const files: CsvPart[] = [];
     for (const { id, name } of parts) {
       setDone(files.length);
-      const one = eachOf(question).find(({ advertiserId }) => advertiserId === id) ?? question;
-      const { text } = await api.raw(pathOf(one, { _format: 'csv' }));
+      const { text } = await api.raw(pathOf(ofOne(question, id), { _format: 'csv' }));
       files.push({ id, name, text });
     }
     save(

@@ -1,11 +1,11 @@
 /** How far the reports of several advertisers are, with a stop. */
-import { count, counted } from '../ui/format.js';
 import { Button } from '../ui/parts.js';
+import { counted, numbers } from './numbers.js';
 import { isOpen, type Several } from './use-several.js';
 
 interface ProgressProps {
   readonly several: Several;
-  readonly nameOf: (id: string) => string;
+  readonly nameOf: (id: string) => string | null;
   /** Whether what failed may come if it is asked again. */
   readonly mayCome: boolean;
 }
@@ -14,9 +14,9 @@ interface ProgressProps {
 export function Progress({ several: { loads, stop, resume }, nameOf, mayCome }: ProgressProps) {
   const loading = loads.find(({ is }) => is === 'loading');
   const loaded = loads.filter(({ is }) => is === 'loaded').length;
-  const all = `${count(loaded)} of ${counted(loads.length, 'advertiser')}`;
+  const all = `${numbers.whole(loaded)} of ${counted(loads.length, 'advertiser')}`;
   if (loads.some(isOpen)) {
-    const next = loading === undefined ? '' : `, asking for ${nameOf(loading.id)} …`;
+    const next = loading === undefined ? '' : `, asking for ${nameOf(loading.id) ?? loading.id} …`;
     return (
       <div class="row">
         <p class="looking" role="status">

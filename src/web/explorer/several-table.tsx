@@ -4,22 +4,27 @@ import { wordsOf } from '../ui/api.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Name } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
-import { columnsOf, currencyOf, exactly, MIXED, mixesMoney, type ReportColumn, written } from './columns.js';
+import {
+  chosenFirst,
+  currencyOf,
+  exactly,
+  inOneCurrency,
+  MIXED,
+  type ReportColumn,
+  written,
+} from './columns.js';
 import { totalOf } from './compare.js';
 import { useIsForbidden } from './forbidden.js';
-import { calculatedColumns, valueOver } from './measures.js';
+import { allColumnsOf, valueOver } from './measures.js';
 import type { Row } from './parse.js';
-import { addressOf, eachOf, type Viewed } from './question.js';
+import { addressOf, ofOne, type Viewed } from './question.js';
 import { currenciesIn, type Part } from './several.js';
 import type { Load } from './use-several.js';
 
-interface TableProps extends Pick<Viewed, 'question' | 'view'> {
+interface TableProps extends Pick<Viewed, 'question' | 'view' | 'about'> {
   readonly loads: readonly Load[];
   /** Those that are loaded. */
   readonly parts: readonly Part[];
-  readonly nameOf: (id: string) => string | null;
-  /** Of rows that name none; null: unknown. */
-  readonly currency: string | null;
 }
 
 /** An advertiser, or the sum of one currency. */
@@ -34,7 +39,10 @@ interface Line {
 
 export function AdvertisersTable(props: TableProps) {
   const { view, loads, parts } = props;
-  const measures = useMemo(() => measuresOf(parts, view.metric), [parts, view.metric]);
+  const measures = useMemo(
+    () => chosenFirst(allColumnsOf(parts.flatMap(({ report }) => report.rows)).measures, view.metric),
+    [parts, view.metric],
+  );
   const columns: Column<Line>[] = [
     { title: 'Advertiser', by: ({ title }) => title, cell: (line) => <Advertiser {...props} line={line} /> },
     ...measures.map(
@@ -66,33 +74,19 @@ export function AdvertisersTable(props: TableProps) {
   );
 }
 
-/** The chosen one first. */
-function measuresOf(parts: readonly Part[], metric: string): ReportColumn[] {
-  const own = columnsOf(parts.flatMap(({ report }) => report.rows));
-  const all = [...own, ...calculatedColumns(own)].filter(({ numeric }) => numeric);
-  return [...all.filter(({ name }) => name === metric), ...all.filter(({ name }) => name !== metric)];
-}
-
-/** Within one currency amounts add up. */
-const within = (column: ReportColumn): ReportColumn =>
-  column.noSum === MIXED ? { ...column, noSum: null } : column;
-
-function lineOf(load: Load, { parts, nameOf, currency }: TableProps): Line {
-  const report = parts.find(({ id }) => id === load.id)?.report;
+function lineOf(load: Load, { parts, about: { nameOf, currency } }: TableProps): Line {
+  const { report, name = nameOf(load.id) } = parts.find(({ id }) => id === load.id) ?? {};
   return {
     key: load.id,
     load,
-    title: nameOf(load.id) ?? `Advertiser ${load.id}`,
+    title: name ?? `Advertiser ${load.id}`,
     currency: report === undefined ? null : currencyOf(report.rows, currency),
-    valueOf: (column) =>
-      report === undefined || mixesMoney(column.ratio?.over ?? column.name, report.rows)
-        ? null
-        : totalOf(report, within(column)),
+    valueOf: (column) => (report === undefined ? null : totalOf(report, inOneCurrency(column))),
   };
 }
 
 /** One line, or one for each currency. */
-function sumsOf({ parts, currency }: TableProps): Line[] {
+function sumsOf({ parts, about: { currency } }: TableProps): Line[] {
   const rows = parts.flatMap(({ report }) => report.rows);
   if (parts.length < 2 || rows.length === 0) return [];
   const sum = (title: string, of: readonly Row[], its: string | null): Line => ({
@@ -100,7 +94,10 @@ function sumsOf({ parts, currency }: TableProps): Line[] {
     load: null,
     title,
     currency: its,
-    valueOf: (column) => (within(column).noSum === null ? valueOver(of, within(column)) : null),
+    valueOf: (column) => {
+      const summable = inOneCurrency(column);
+      return summable.noSum === null ? valueOver(of, summable) : null;
+    },
   });
   const currencies = currenciesIn(rows);
   if (currencies.length < 2) return [sum('Sum', rows, currencyOf(rows, currency))];
@@ -116,11 +113,7 @@ function sumsOf({ parts, currency }: TableProps): Line[] {
 function Value({ line, column }: { readonly line: Line; readonly column: ReportColumn }) {
   const value = line.valueOf(column);
   if (value !== null)
-    return (
-      <span title={exactly(value, column, undefined, line.currency)}>
-        {written(value, column, undefined, line.currency)}
-      </span>
-    );
+    return <span title={exactly(value, column, line.currency)}>{written(value, column, line.currency)}</span>;
   if (line.load !== null || column.noSum === null) return <>–</>;
   return (
     <span class="quiet" title={column.noSum}>
@@ -135,7 +128,6 @@ const WORDS = { waiting: 'waits', loading: 'is asked …', stopped: 'not asked' 
 function Advertiser({ question, view, line: { load, title } }: TableProps & { readonly line: Line }) {
   const isForbidden = useIsForbidden();
   if (load === null) return <>{title}</>;
-  const alone = eachOf(question).find(({ advertiserId }) => advertiserId === load.id) ?? question;
   const words =
     load.is === 'loaded'
       ? ''
@@ -146,7 +138,7 @@ function Advertiser({ question, view, line: { load, title } }: TableProps & { re
           : wordsOf(load.error);
   return (
     <span>
-      <a href={hrefOf(['report'], addressOf(alone, view))}>
+      <a href={hrefOf(['report'], addressOf(ofOne(question, load.id), view))}>
         <Name>{title}</Name>
       </a>{' '}
       <span class="small quiet">{load.id}</span>{' '}

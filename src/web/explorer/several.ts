@@ -2,11 +2,11 @@
 import type { Meta, Report, Row } from './parse.js';
 
 /** The report of one advertiser. */
-export interface Part<R extends Report = Report> {
+export interface Part {
   readonly id: string;
   /** Null: not known. */
   readonly name: string | null;
-  readonly report: R;
+  readonly report: Report;
 }
 
 /** @param parts at least one. @returns their rows, the advertiser first; the totals stay with the parts, as people do not add up */
@@ -47,6 +47,10 @@ function periodOf(metas: readonly Meta[]): Meta['period'] {
     .at(-1);
   return periods.length === 0 ? null : { from: from ?? null, to: to ?? null };
 }
+
+/** The advertiser's name, if the rows have it. */
+export const nameIn = ({ rows: [row] }: Report): string | null =>
+  typeof row?.advertiserName === 'string' ? row.advertiserName : null;
 
 /** The currencies of the rows, sorted; none if rows do not say. */
 export const currenciesIn = (rows: readonly Row[]): string[] =>

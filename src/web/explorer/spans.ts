@@ -1,4 +1,5 @@
 /** The days, weeks or months of a period. Pure. */
+import type { Meta } from './parse.js';
 import { dayAfter, daysOf, type Period } from './question.js';
 
 /** With titles for a choice. A week is that of ISO 8601: it starts on Monday. */
@@ -75,6 +76,13 @@ export function periodWords({ from, to }: Period, weekdays = false): string {
   const of = (day: string) => `${weekdays ? `${WEEKDAYS[weekdayOf(day)]} ` : ''}${brief(day)}`;
   if (from === to) return `${of(to)} ${last}`;
   return `${of(from)}${first === last ? '' : ` ${first}`} to ${of(to)} ${last}`;
+}
+
+/** The same of an answer, which may leave an end open. */
+export function toldPeriod(period: Meta['period']): string {
+  const { from = null, to = null } = period ?? {};
+  if (from !== null) return to === null ? `from ${from} on` : periodWords({ from, to });
+  return to === null ? 'period chosen by the platform' : `until ${to}`;
 }
 
 const TITLES: Readonly<

@@ -14,19 +14,8 @@ export const useTeam = (): Signed<TeamSession> => useSigned<TeamSession>();
 /** Advertisers that the team may see, most recently seen first. */
 export const SEEN = '/gateway/v1/advertisers?limit=1000';
 
-/** By id: of advertisers that the gateway has seen. */
-export type AdvertiserNames = ReadonlyMap<string, string>;
-
-export function useNames(): AdvertiserNames {
-  const seen = useGet<Advertisers>(SEEN).value;
-  return useMemo(() => {
-    const named = seen?.advertisers.filter(({ name }) => name !== null) ?? [];
-    return new Map(named.map(({ id, name }) => [String(id), name ?? '']));
-  }, [seen]);
-}
-
 /** Its name, with the id if another has the same; without a name the id. */
-export function nameOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
+export function labelOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
   if (name === null) return String(id);
   return advertisers.some((other) => other.name === name && other.id !== id) ? `${name} (${id})` : name;
 }
@@ -34,7 +23,7 @@ export function nameOf({ id, name }: Advertiser, advertisers: readonly Advertise
 /** @returns the id of a completely typed name; any other text is unchanged */
 export function idIn(text: string, advertisers: readonly Advertiser[]): string {
   const typed = text.trim();
-  const found = advertisers.find((one) => nameOf(one, advertisers).toLowerCase() === typed.toLowerCase());
+  const found = advertisers.find((one) => labelOf(one, advertisers).toLowerCase() === typed.toLowerCase());
   return found === undefined ? typed : String(found.id);
 }
 
@@ -55,5 +44,9 @@ export function useAdvertisers() {
       (one): Advertiser => ({ ...one, name: one.name ?? told.get(String(one.id)) ?? null }),
     );
   }, [value, told]);
-  return { advertisers, loading, tell };
+  const nameOf = useMemo(() => {
+    const names = new Map(advertisers.map(({ id, name }) => [String(id), name]));
+    return (id: string) => names.get(id) ?? null;
+  }, [advertisers]);
+  return { advertisers, nameOf, loading, tell };
 }

@@ -1,5 +1,6 @@
 /** Loads a report without freezing the page. */
 import { type Loaded, useLoad } from '../ui/load.js';
+import type { Api } from '../ui/session.js';
 import { type Answered, answeredBy } from './answered.js';
 import { breathe, parseReport, type Report } from './parse.js';
 import { BESIDE, pathOf, type Question } from './question.js';
@@ -9,11 +10,17 @@ export interface Shown extends Report {
   readonly answered: Answered;
 }
 
+/** The call whose answer the page shows. */
+export const shownPath = (question: Question): string => pathOf(question, { _format: 'json', ...BESIDE });
+
+/** @param path of {@link shownPath}. @throws Refused, Unreachable */
+export async function loadReport(api: Api, path: string, signal: AbortSignal): Promise<Shown> {
+  const { headers, text } = await api.raw(path, signal);
+  return { ...(await parseReport(text, breathe)), answered: answeredBy(headers) };
+}
+
 export function useReport(question: Question): Loaded<Shown> {
   const { api } = useTeam();
-  const path = pathOf(question, { _format: 'json', ...BESIDE });
-  return useLoad(path, async (signal) => {
-    const { headers, text } = await api.raw(path, signal);
-    return { ...(await parseReport(text, breathe)), answered: answeredBy(headers) };
-  });
+  const path = shownPath(question);
+  return useLoad(path, (signal) => loadReport(api, path, signal));
 }

@@ -1,10 +1,9 @@
 /** Loads the reports of several advertisers one after another, so that the platform is asked as little as possible. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import { answeredBy } from './answered.js';
-import { breathe, parseReport } from './parse.js';
-import { BESIDE, eachOf, pathOf, type Question } from './question.js';
+import { eachOf, type Question } from './question.js';
+import { nameIn, type Part } from './several.js';
 import { useTeam } from './team.js';
-import type { Shown } from './use-report.js';
+import { loadReport, type Shown, shownPath } from './use-report.js';
 
 export type Load = Readonly<{ id: string }> &
   (
@@ -22,15 +21,10 @@ export interface Several {
   readonly resume: () => void;
 }
 
-/** @param question null: nothing is loaded yet */
-export function useSeveral(question: Question | null): Several {
+export function useSeveral(question: Question): Several {
   const { api } = useTeam();
   const parts = useMemo(
-    () =>
-      (question === null ? [] : eachOf(question)).map((one) => ({
-        id: one.advertiserId,
-        path: pathOf(one, { _format: 'json', ...BESIDE }),
-      })),
+    () => eachOf(question).map((one) => ({ id: one.advertiserId, path: shownPath(one) })),
     [JSON.stringify(question)],
   );
   const start = (): Load[] => parts.map(({ id }) => ({ id, is: 'waiting' }));
@@ -55,8 +49,7 @@ export function useSeveral(question: Question | null): Several {
         if (signal.aborted) return;
         set({ id, is: 'loading' });
         try {
-          const { headers, text } = await api.raw(path, signal);
-          const report = { ...(await parseReport(text, breathe)), answered: answeredBy(headers) };
+          const report = await loadReport(api, path, signal);
           if (!signal.aborted) set({ id, is: 'loaded', report });
         } catch (error) {
           if (!signal.aborted) set({ id, is: 'failed', error });
@@ -72,6 +65,13 @@ export function useSeveral(question: Question | null): Several {
     resume: useCallback(() => setTurn({ of: parts, isOn: true }), [parts]),
   };
 }
+
+/** Those that are loaded. @param nameOf of advertisers whose rows have no name */
+export const partsOf = (loads: readonly Load[], nameOf: (id: string) => string | null): Part[] =>
+  loads.flatMap((load): Part[] => {
+    if (load.is !== 'loaded') return [];
+    return [{ id: load.id, name: nameIn(load.report) ?? nameOf(load.id), report: load.report }];
+  });
 
 /** Whether it is asked, or will be. */
 export const isOpen = ({ is }: Load): boolean => is === 'waiting' || is === 'loading';
