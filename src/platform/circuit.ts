@@ -66,6 +66,10 @@ export function createCircuit({
     get failures(): number {
       return Number(breaker.state);
     },
+    /** Closes it: the platform answered a call that was made without it. */
+    async answered(): Promise<void> {
+      if (policy.state === CircuitState.Open) await policy.execute(async () => {});
+    },
     /**
      * Makes a call and records its result.
      * @param isFailure whether an error of `call` is a failure of the platform

@@ -308,13 +308,13 @@ const PLATFORM: readonly Condition[] = [
     read: ({ circuit }) => {
       if (!circuit.isOpen) return false;
       const leftS = Math.ceil(circuit.leftMs() / 1000);
-      const next = leftS > 0 ? `none is made for ${leftS} s more` : 'the next one tries again';
+      const next = leftS > 0 ? `none is made for ${leftS} s more` : 'the next one tries it again';
       const failed = circuit.failures === 1 ? 'a call' : `${circuit.failures} calls in a row`;
       return `failing: ${failed} failed; ${next}`;
     },
     advice: (_, text) => ({
       says: `The platform is ${text}, and ${CACHED_ONLY}.`,
-      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the gateway tries again by itself.',
+      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the next report that is not cached tries it again, and dsp-gateway doctor does so at once.',
     }),
     gauge: {
       name: 'dsp_gateway_platform_circuit_open',

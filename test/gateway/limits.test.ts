@@ -218,7 +218,7 @@ describe('a platform that keeps failing', () => {
     gateway.simulator.clearFaults();
     gateway.clock.advanceMonotonic(5000);
     expect((await gateway.call('/readyz')).json()).toMatchObject({
-      platform: 'failing: 3 calls in a row failed; the next one tries again',
+      platform: 'failing: 3 calls in a row failed; the next one tries it again',
     });
     expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
     expect((await gateway.call('/readyz')).json()).toMatchObject({ platform: 'ok' });

@@ -57,6 +57,15 @@ describe('the circuit', () => {
     );
   });
 
+  it('closes at once when the platform has answered a call that was made without it', async () => {
+    const circuit = createCircuit({ failures: 2, openMs: OPEN_MS, clock });
+    await circuit.answered();
+    await fail(circuit, 2);
+    await circuit.answered();
+    expect([circuit.isOpen, circuit.failures, circuit.leftMs()]).toEqual([false, 0, 0]);
+    expect(await circuit.run(fine, ill)).toBe('fine');
+  });
+
   it('refuses calls while it is open, and says for how long', async () => {
     const circuit = createCircuit({ failures: 3, openMs: OPEN_MS, clock });
     circuit.check();

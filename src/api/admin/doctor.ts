@@ -68,7 +68,7 @@ function named(ids: readonly string[]): string {
 
 type DoctorOptions = Pick<
   Services,
-  'config' | 'clock' | 'directory' | 'health' | 'measured' | 'outlook' | 'proveActive'
+  'config' | 'clock' | 'directory' | 'health' | 'measured' | 'outlook' | 'proveActive' | 'circuit'
 >;
 
 export function registerDoctor(
@@ -88,12 +88,14 @@ export function registerDoctor(
 
 /** The platform call comes first: later checks use its result. */
 function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
-  const { config, clock, health, outlook, proveActive } = options;
+  const { config, clock, health, outlook, proveActive, circuit } = options;
   let proof: TokenProof | null = null;
   return {
     'the token works': async () => {
       if (outlook().state === 'missing') return notWell('There is no platform token.', ROTATE);
       proof = await proveActive();
+      // So that a platform that is well again is not called failing until a caller needs it.
+      if (proof.outcome === 'accepted') await circuit.answered();
       return proven(proof);
     },
     'the verification call': async () =>

@@ -230,7 +230,7 @@ function Proof({ of }: { readonly of: unknown }) {
       {reason}.{' '}
       {reports === 0
         ? 'There was no final report to compare.'
-        : `${shows} as many rows as with the active token.`}
+        : `${shows} at least as many rows as when they were fetched before.`}
     </>
   );
 }

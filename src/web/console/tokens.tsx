@@ -47,9 +47,7 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
                     {SOURCES[token.source]}, {token.id}
                   </span>
                 </span>
-                <Tag tone={token.verifiedAt === null ? 'warn' : 'good'}>
-                  {token.verifiedAt === null ? 'not verified' : `proven ${moment(token.verifiedAt)}`}
-                </Tag>
+                <Proven token={token} />
               </div>
               <Line token={token} nowMs={nowMs} />
             </li>
@@ -57,6 +55,16 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
         </ul>
       )}
     </Card>
+  );
+}
+
+/** What the platform said last. */
+function Proven({ token: { refusedAt, verifiedAt } }: { readonly token: Token }) {
+  if (refusedAt !== null) return <Tag tone="bad">refused by the platform, {moment(refusedAt)}</Tag>;
+  return (
+    <Tag tone={verifiedAt === null ? 'warn' : 'good'}>
+      {verifiedAt === null ? 'not verified' : `proven ${moment(verifiedAt)}`}
+    </Tag>
   );
 }
 

@@ -1,7 +1,7 @@
 /** The verdict: is it well; if not, which part, since when, what it costs, and what to do. */
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
-import { moment, span } from '../ui/format.js';
+import { counted, moment, span } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Button, Card, Tag } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
@@ -92,6 +92,11 @@ function Checkup() {
     }
   };
   const faults = checks?.filter(({ level }) => level !== 'well' && level !== 'skipped') ?? [];
+  const warnings = faults.filter(({ level }) => level === 'warning').length;
+  const counts = [
+    ...(warnings === 0 ? [] : [`${counted(warnings, 'warning')}`]),
+    ...(faults.length === warnings ? [] : [`${faults.length - warnings} not well`]),
+  ];
   return (
     <div class="stack">
       <p class="row">
@@ -102,7 +107,7 @@ function Checkup() {
         {checks === null ? null : (
           <>
             <p>
-              {checks.length} checks, {faults.length === 0 ? 'all well' : `${faults.length} not well`}.
+              {checks.length} checks: {counts.join(', ') || 'all well'}.
             </p>
             <ul class="findings">
               {faults.map(({ name, level, says, do: advice }) => (
