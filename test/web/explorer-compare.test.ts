@@ -274,4 +274,10 @@ describe('a line by day', () => {
       }),
     );
   });
+
+  it('of 100,000 rows of one day take as many steps as there are rows, not their square', () => {
+    const rows = Array.from({ length: 100_000 }, (): Row => ({ date: dayAt(0), clicks: 1 }));
+    const [, clicks] = columnsOf(rows.slice(0, 1));
+    expect(dayValues(rows, [dayAt(0), dayAt(1)], clicks as ReportColumn)).toEqual([100_000, null]);
+  });
 });

@@ -153,4 +153,16 @@ describe('the CSV of several advertisers', () => {
     );
     expect(joinCsv([{ id: '1', name: null, text: '' }])).toBe('');
   });
+
+  it('leaves cells empty that an advertiser has no column for, whatever the name of the column', () => {
+    const joined = joinCsv([
+      { id: '1', name: 'x', text: 'constructor,__proto__,toString\r\n1,2,3\r\n' },
+      { id: '2', name: 'y', text: 'clicks\r\n4\r\n' },
+    ]);
+    expect(parseCsv(joined)).toEqual([
+      ['advertiserId', 'advertiserName', 'constructor', '__proto__', 'toString', 'clicks'],
+      ['1', 'x', '1', '2', '3', ''],
+      ['2', 'y', '', '', '', '4'],
+    ]);
+  });
 });

@@ -18,8 +18,12 @@ export function joinCsv(parts: readonly CsvPart[]): string {
   const known = [...new Set(tables.flatMap(({ lines }) => lines[0] ?? []))];
   const columns = [...OWN.filter((name) => !known.includes(name)), ...known];
   const records = tables.flatMap(({ id, name, lines: [head = [], ...rows] }) => {
-    const own: Readonly<Record<string, string>> = { advertiserId: id, advertiserName: safe(name ?? '') };
-    const places = columns.map((column) => [head.indexOf(column), own[column] ?? ''] as const);
+    // No plain object: a platform's column may have the name of a member that all objects have.
+    const own = new Map<string, string>([
+      ['advertiserId', id],
+      ['advertiserName', safe(name ?? '')],
+    ]);
+    const places = columns.map((column) => [head.indexOf(column), own.get(column) ?? ''] as const);
     return rows.map((row) => places.map(([at, absent]) => (at < 0 ? absent : (row[at] ?? ''))));
   });
   return records.length === 0 ? '' : [columns, ...records].map(written).join('');
