@@ -15,7 +15,7 @@ const TimedFinding = Type.Object(
       }),
     ),
   },
-  { title: 'Finding' },
+  { title: 'TimedFinding' },
 );
 
 export const Verdict = Type.Object(

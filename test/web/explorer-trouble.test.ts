@@ -46,6 +46,46 @@ describe('a report that does not come', () => {
   });
 });
 
+/** Of advertiser 1 in dollars, of 2 without a currency; 3 is refused, and 4 does not come. */
+const unlikeAdvertisers: Handler = (request, response) => {
+  const query = new URL(request.url ?? '', 'http://platform.test').searchParams;
+  const id = Number(query.get('advertiserId'));
+  if (id === 3) sends('{"message":"no such advertiser"}', {}, 400)(request, response);
+  if (id > 2) return;
+  const row = {
+    advertiser_id: id,
+    impressions: 100,
+    spent: '10.0000',
+    ...(id === 1 ? { currency: 'USD' } : {}),
+  };
+  const days = query.has('byDate') ? [query.get('dateFrom'), query.get('dateTo')] : [null];
+  const rows = days.map((date) => (date === null ? row : { date, campaign_id: 1, ...row }));
+  sends(JSON.stringify({ data: rows }))(request, response);
+};
+
+describe('several advertisers that have little in common', () => {
+  it('are summed by currency, and a stop keeps why one of them failed', async () => {
+    const gateway = await gatewayAt(await startRawPlatform(unlikeAdvertisers));
+    const key = await gateway.addTeam();
+    const { page } = await explorer(
+      gateway,
+      key,
+      REPORT.replace('advertiserId=1', [1, 2, 3, 4].map((id) => `advertiserId=${id}`).join('&')),
+    );
+    const table = page.getByRole('region', { name: 'Advertisers', exact: true });
+    await table.getByText('is asked …').waitFor();
+    const feet = await table.locator('tfoot tr').allInnerTexts();
+    expect(feet.map((text) => text.split(/\s*\t\s*/).slice(0, 3))).toEqual([
+      ['Sum, USD', '200', '$20.00'],
+      ['Sum, no currency told', '200', '20.00'],
+    ]);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped: 2 of 4 advertisers.').waitFor();
+    await table.getByText('The platform refused the request.').waitFor();
+    expect(await table.getByText('not asked').count()).toBe(1);
+  });
+});
+
 /** Two days of a campaign in dollars, and in euros. */
 const twoCurrencies: Handler = (request, response) => {
   const query = new URL(request.url ?? '', 'http://platform.test').searchParams;

@@ -42,7 +42,7 @@ function faultOf({ view: { against, otherFrom, otherTo } }: CompareProps, now: P
   if (now === null) return 'The platform chose the period of this report, so there is none to compare with.';
   if (against !== 'custom') return 'There is no such period to compare with: select another one above.';
   if (otherFrom === '') return 'Enter the first day to compare with.';
-  return otherFrom > otherTo
+  return otherTo !== '' && otherFrom > otherTo
     ? 'The last day to compare with is before the first one.'
     : 'Enter days to compare with.';
 }

@@ -85,7 +85,7 @@ function lineOf(load: Load, { parts, about: { nameOf, currency } }: TableProps):
   };
 }
 
-/** One line, or one for each currency. */
+/** One line, or one for each currency and for rows that tell none. */
 function sumsOf({ parts, about: { currency } }: TableProps): Line[] {
   const rows = parts.flatMap(({ report }) => report.rows);
   if (parts.length < 2 || rows.length === 0) return [];
@@ -100,14 +100,17 @@ function sumsOf({ parts, about: { currency } }: TableProps): Line[] {
     },
   });
   const currencies = currenciesIn(rows);
-  if (currencies.length < 2) return [sum('Sum', rows, currencyOf(rows, currency))];
-  return currencies.map((one) =>
+  const untold = rows.filter(({ currency: told }) => !currencies.some((one) => one === told));
+  if (currencies.length === 0 || (currencies.length === 1 && untold.length === 0))
+    return [sum('Sum', rows, currencyOf(rows, currency))];
+  const told = currencies.map((one) =>
     sum(
       `Sum, ${one}`,
       rows.filter((row) => row.currency === one),
       one,
     ),
   );
+  return untold.length === 0 ? told : [...told, sum('Sum, no currency told', untold, currency)];
 }
 
 function Value({ line, column }: { readonly line: Line; readonly column: ReportColumn }) {

@@ -43,7 +43,9 @@ export function useSeveral(question: Question): Several {
       });
     const loaded = new Set(current.flatMap(({ id, is }) => (is === 'loaded' ? id : [])));
     const left = parts.filter(({ id }) => !loaded.has(id));
-    for (const { id } of left) set({ id, is: isOn ? 'waiting' : 'stopped' });
+    // A stop keeps what failed, with its reason.
+    const failed = new Set(current.flatMap(({ id, is }) => (is === 'failed' ? id : [])));
+    for (const { id } of left) if (isOn || !failed.has(id)) set({ id, is: isOn ? 'waiting' : 'stopped' });
     const run = async () => {
       for (const { id, path } of left) {
         if (signal.aborted) return;
