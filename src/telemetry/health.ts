@@ -9,18 +9,21 @@ import type { Measured } from './measured.js';
 /** `ok`, or what is wrong; never a secret or an address. */
 export type Conditions = Readonly<Record<HealthPart, string>>;
 
-interface Load {
-  readonly l1Bytes: number;
-  readonly l1Entries: number;
-  readonly callsRunning: number;
-  readonly callsQueued: number;
-  /** Platform calls within the last five minutes, and those of them that failed. */
-  readonly recentCalls: number;
-  readonly recentFailedCalls: number;
-  /** Reports within the last five minutes, and those of them that could not be answered. */
-  readonly recentReports: number;
-  readonly recentFailedReports: number;
-}
+/** Recent: within the last five minutes. A failed report is one that could not be answered. */
+const LOADS = [
+  'l1Bytes',
+  'l1Entries',
+  'callsRunning',
+  'callsQueued',
+  'recentCalls',
+  'recentFailedCalls',
+  'recentReports',
+  'recentFailedReports',
+] as const;
+type Load = Readonly<Record<(typeof LOADS)[number], number>>;
+
+const eachLoad = <T>(read: (name: keyof Load) => T) =>
+  Object.fromEntries(LOADS.map((name) => [name, read(name)])) as Record<keyof Load, T>;
 
 /** Since when a part has been so bad, over all processes. */
 export const Since = Type.Object(
@@ -164,7 +167,7 @@ function severity(part: HealthPart, text: string): number {
   return at < 0 ? CONDITIONS.length : at + 1;
 }
 
-/** An unknown text, of a newer version, counts as the worst. @returns null for `ok` */
+/** @returns null for `ok` */
 function levelOf(part: HealthPart, text: string): Finding['level'] | null {
   if (text === 'ok') return null;
   return rowsOf(part).find((row) => text.startsWith(row.text))?.level ?? 'not well';
@@ -173,19 +176,8 @@ function levelOf(part: HealthPart, text: string): Finding['level'] | null {
 const isAsBad = (one: Finding['level'], level: Finding['level']): boolean =>
   LEVELS.indexOf(one) >= LEVELS.indexOf(level);
 
-export function addLoads(all: readonly Load[]): Load {
-  const sum = (name: keyof Load) => all.reduce((total, one) => total + one[name], 0);
-  return {
-    l1Bytes: sum('l1Bytes'),
-    l1Entries: sum('l1Entries'),
-    callsRunning: sum('callsRunning'),
-    callsQueued: sum('callsQueued'),
-    recentCalls: sum('recentCalls'),
-    recentFailedCalls: sum('recentFailedCalls'),
-    recentReports: sum('recentReports'),
-    recentFailedReports: sum('recentFailedReports'),
-  };
-}
+export const addLoads = (all: readonly Load[]): Load =>
+  eachLoad((name) => all.reduce((total, one) => total + one[name], 0));
 
 /** The report of another process, perhaps of another version: missing members count as `ok` or 0, others are ignored. */
 const Report = recordForm(
@@ -197,14 +189,7 @@ const Report = recordForm(
     store: Type.Optional(Type.String()),
     credential: Type.Optional(Type.String()),
     platform: Type.Optional(Type.String()),
-    l1Bytes: Type.Optional(Type.Number()),
-    l1Entries: Type.Optional(Type.Number()),
-    callsRunning: Type.Optional(Type.Number()),
-    callsQueued: Type.Optional(Type.Number()),
-    recentCalls: Type.Optional(Type.Number()),
-    recentFailedCalls: Type.Optional(Type.Number()),
-    recentReports: Type.Optional(Type.Number()),
-    recentFailedReports: Type.Optional(Type.Number()),
+    ...eachLoad(() => Type.Optional(Type.Number())),
     since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
     tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
@@ -229,14 +214,7 @@ function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
     pid: report.pid ?? 0,
     version: report.version ?? '',
     ...eachPart((part) => report[part] ?? 'ok'),
-    l1Bytes: report.l1Bytes ?? 0,
-    l1Entries: report.l1Entries ?? 0,
-    callsRunning: report.callsRunning ?? 0,
-    callsQueued: report.callsQueued ?? 0,
-    recentCalls: report.recentCalls ?? 0,
-    recentFailedCalls: report.recentFailedCalls ?? 0,
-    recentReports: report.recentReports ?? 0,
-    recentFailedReports: report.recentFailedReports ?? 0,
+    ...eachLoad((name) => report[name] ?? 0),
     since: eachPart((part) => report.since?.[part] ?? null),
     tokenId: report.tokenId ?? null,
     tokenSince: report.tokenSince ?? null,

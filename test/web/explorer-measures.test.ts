@@ -8,7 +8,7 @@ import { calculatedColumns, valueOver, withMeasures } from '../../src/web/explor
 import { numbersIn } from '../../src/web/explorer/numbers.js';
 import type { Row } from '../../src/web/explorer/parse.js';
 import { daysOf } from '../../src/web/explorer/question.js';
-import { periodWords, spansOf, startOf } from '../../src/web/explorer/spans.js';
+import { periodWords, spansOf, startOf, toldPeriod } from '../../src/web/explorer/spans.js';
 
 const FIRST = Date.parse('2020-01-01');
 const dayAt = (index: number) => new Date(FIRST + index * 86_400_000).toISOString().slice(0, 10);
@@ -174,6 +174,16 @@ describe('the weeks and months of a period', () => {
     expect(periodWords({ from: '2026-10-30', to: '2026-11-28' })).toBe('30 Oct to 28 Nov 2026');
     expect(periodWords({ from: '2025-12-30', to: '2026-01-28' })).toBe('30 Dec 2025 to 28 Jan 2026');
     expect(periodWords({ from: '2026-11-28', to: '2026-11-28' })).toBe('28 Nov 2026');
+  });
+
+  it('are told of an answer with the end that it has', () => {
+    const told = (from: string | null, to: string | null) => toldPeriod({ from, to });
+    expect(told('2026-10-30', '2026-11-28')).toBe('30 Oct to 28 Nov 2026');
+    expect([told('2026-10-30', null), told(null, '2026-11-28')]).toEqual([
+      'from 2026-10-30 on',
+      'until 2026-11-28',
+    ]);
+    expect([told(null, null), toldPeriod(null)]).toEqual(Array(2).fill('period chosen by the platform'));
   });
 });
 
