@@ -164,7 +164,18 @@ describe('GET /healthz and /readyz', () => {
     const ready = await gateway.call('/readyz');
     // The platform has not answered to the pasted token yet.
     const conditions = { store: 'ok', credential: 'unproven', platform: 'ok' };
-    expect([ready.status, ready.json()]).toEqual([200, { ready: true, ...conditions, worst: conditions }]);
+    const findings = [
+      {
+        level: 'starting',
+        part: 'credential',
+        says: 'The token is not verified yet: no team names an advertiser to verify it with.',
+        do: 'Create a team with an advertiser, request a report, or set PLATFORM_PROBE to the path of a cheap report.',
+      },
+    ];
+    expect([ready.status, ready.json()]).toEqual([
+      200,
+      { ready: true, ...conditions, worst: conditions, findings },
+    ]);
     expect(ready.headers['cache-control']).toBe('no-store');
   });
 
