@@ -17,7 +17,7 @@ Every error is a problem document: \`application/problem+json\`, RFC 9457.
 
 \`\`\`json
 {"type":"/docs/errors/advertiser_forbidden","title":"Advertiser forbidden","status":403,
- "detail":"The team has no access to the advertiser in advertiserId.",
+ "detail":"The team has no access to advertiser 4 in advertiserId.",
  "help":"Choose one of the advertisers of your team (1, 2); for another, ask your operator to add it to the team growth.",
  "code":"advertiser_forbidden","requestId":"db355aeb-a3ab-41ab-a508-363b8e465f60"}
 \`\`\`

@@ -51,6 +51,10 @@ describe('the help of an error', () => {
       detail: '_period stands instead of dateFrom and dateTo, not beside them.',
       help: 'Send either _period, or dateFrom and dateTo.',
     });
+    expect(await ask('dateFrom=2026-11-20&dateTo=2026-11-10')).toEqual({
+      detail: 'dateTo must not be before dateFrom.',
+      help: 'Send dateTo on or after 2026-11-20.',
+    });
     expect(await ask('_period=last_week')).toMatchObject({
       help: 'Send _period as one of today, yesterday, last_N_days (N from 1 to 400), month_to_date, last_month.',
     });
@@ -147,7 +151,7 @@ describe('the help of an error', () => {
     const gateway = shared();
     const key = await gateway.addTeam({ id: 'one', advertisers: [1], scopes: ['platform:read'] });
     const reply = await gateway.call('/api/v1/campaign/get', { method: 'POST', key, json: { userId: 9 } });
-    expect(problem(reply).detail).toBe('The team has no access to the advertiser in body.userId.');
+    expect(problem(reply).detail).toBe('The team has no access to advertiser 9 in body.userId.');
   });
 });
 

@@ -348,7 +348,7 @@ describe('the days of a watch', () => {
     expect(await get()).toMatchObject({
       period: null,
       nextReadAt: null,
-      reason: 'The team has no access to the advertiser in advertiserId.',
+      reason: 'The team has no access to advertiser 1 in advertiserId.',
     });
     expect(await change({ advertisers: '*', scopes: ['report:read'] })).toEqual([]);
     expect((await get()).reason).toContain('report:watch');

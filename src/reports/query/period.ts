@@ -67,7 +67,11 @@ export function periodOf(
       help,
     });
   } else if (from !== null && to !== null && (dayNumber(from) as number) > (dayNumber(to) as number)) {
-    faults.push({ param: 'dateTo', message: 'must not be before dateFrom' });
+    faults.push({
+      param: 'dateTo',
+      message: 'must not be before dateFrom',
+      help: `Send dateTo on or after ${from}.`,
+    });
   }
   if (resolved !== null) return { ...resolved, places: { from: place, to: place } };
   return { from, to, places: { from: first?.member.place ?? place, to: last?.member.place ?? place } };

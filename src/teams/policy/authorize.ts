@@ -134,7 +134,7 @@ export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountR
   const foreign = access.accounts.find(({ values }) => !values.every(isOwn));
   if (foreign !== undefined) {
     throw new GatewayError('advertiser_forbidden', {
-      detail: `The team has no access to the advertiser in ${clipName(foreign.param)}.`,
+      detail: describeForeign(foreign, isOwn),
       help: advertiserHelp(id, advertisers, `; for another, ask your operator to add it to the team ${id}`),
     });
   }
@@ -155,6 +155,13 @@ export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountR
     });
   }
   passed.add(access);
+}
+
+/** Names the value that was sent, which says nothing about which advertisers there are. */
+function describeForeign({ param, values }: NamedAccount, isOwn: (account: string) => boolean): string {
+  const foreign = values.find((value) => !isOwn(value));
+  const advertiser = foreign ? `advertiser ${clipName(foreign)}` : 'the advertiser';
+  return `The team has no access to ${advertiser} in ${clipName(param)}.`;
 }
 
 /** Advertisers listed in a message; `/gateway/v1/me` has all. */

@@ -87,7 +87,7 @@ describe('authorize: advertisers', () => {
     const forbidden = thrownBy(() =>
       checkQuery(callerOf({ advertisers: [1, 2] }), { ...NOTHING, ...named('3') }),
     );
-    expect(forbidden.options.detail).toBe('The team has no access to the advertiser in advertiserId.');
+    expect(forbidden.options.detail).toBe('The team has no access to advertiser 3 in advertiserId.');
     const required = thrownBy(() => checkQuery(callerOf({ advertisers: [1, 2] }), NOTHING));
     expect(required.options.detail).toBe(
       'The team is limited to certain advertisers, and the request names none by advertiserId or userId.',
