@@ -244,6 +244,7 @@ function registerPassThroughRoutes(app: FastifyInstance, services: Services): vo
       accountPattern: services.policy.accountPattern,
       nonAccounts: services.policy.nonAccounts,
     },
+    isReport: (endpoint) => Object.hasOwn(config.report.endpoints, endpoint),
     maxBodyBytes: config.server.maxBodyBytes,
     timeoutMs: config.platform.timeoutMs,
     places: services.streamPlaces,

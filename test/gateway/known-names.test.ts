@@ -86,6 +86,32 @@ describe('the name of a report', () => {
   });
 });
 
+describe('a path with "reports" for "report"', () => {
+  const PATH = '/api/v1/reports/campaigns/get';
+
+  it('is 404 with the declared report that was meant, to each team and without a call of the platform', async () => {
+    const gateway = await withGateway();
+    for (const team of [{ id: 'all' }, { id: 'own', advertisers: [1], scopes: ['report:read'] }]) {
+      const reply = await gateway.call(`${PATH}?${WHOLE}`, { key: await gateway.addTeam(team) });
+      expect([outcomeOf(reply), gateway.simulator.callCount]).toEqual(['404 not_found', 0]);
+      expect(reply.json()).toMatchObject({
+        detail: `No route ${PATH} is declared: did you mean /api/v1/report/campaigns/get?`,
+        help: `Use /api/v1/report/campaigns/get; if the platform has ${PATH} too, ask your operator to declare it in routes.`,
+      });
+    }
+    expect(outcomeOf(await gateway.call(PATH))).toBe('401 missing_api_key');
+  });
+
+  it('is passed on where it is declared as a route, or no such report is declared', async () => {
+    const gateway = await withGateway({ config: { routes: [{ method: 'GET', path: PATH }] } });
+    const key = await gateway.addTeam({ scopes: ['platform:read'] });
+    for (const path of [PATH, '/api/v1/reports/of-last-year']) {
+      await gateway.call(path, { key });
+      expect([path, gateway.simulator.callCount]).toEqual([path, path === PATH ? 1 : 2]);
+    }
+  });
+});
+
 describe('a name that is meant for a known parameter', () => {
   it('is 400 with the one that was meant, in a query, in a body and in explain', async () => {
     const { gateway, ask, post } = await open({ readByPost: true });

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CATALOGUE, GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
 
-const REPORTS = '/api/v1/report/';
+export const REPORTS = '/api/v1/report/';
 /** Longer paths get no suggestion. */
 const LONGEST = 120;
 

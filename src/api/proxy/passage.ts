@@ -13,6 +13,7 @@ import type { Check } from '../../teams/write-guard/check-write.js';
 import type { GuardRule } from '../../teams/write-guard/rule.js';
 import type { Trace } from '../../telemetry/trace.js';
 import { readKeyHeaders } from '../http/caller.js';
+import { nearReport, REPORTS } from '../http/not-found.js';
 import { splitTarget } from '../http/path-gate.js';
 import { onResponseClosed } from '../http/send.js';
 import {
@@ -94,13 +95,15 @@ export interface AdmitOptions {
   readonly identify: Identify;
   readonly limits: TeamLimits;
   readonly rules: PassRules;
+  /** Whether a report of this path below `/api/v1/report/` is declared. */
+  readonly isReport: (endpoint: string) => boolean;
 }
 
-/** Authenticates and authorizes the caller for the route. @throws GatewayError 401, 403, 429 */
+/** Authenticates and authorizes the caller for the route. @throws GatewayError 401, 403, 404, 429 */
 export async function admitCaller(
   request: FastifyRequest,
   reply: FastifyReply,
-  { identify, limits, rules }: AdmitOptions,
+  { identify, limits, rules, isReport }: AdmitOptions,
 ): Promise<PassContext> {
   const { method, trace } = request;
   // As received: the router's own is decoded.
@@ -108,6 +111,14 @@ export async function admitCaller(
   trace.subject = path;
   trace.outcome = 'pass';
   const rule = findRule(method, path, rules);
+  const meant = rule === undefined ? nearReport(path) : undefined;
+  if (meant !== undefined && isReport(meant.slice(REPORTS.length))) {
+    identify(readKeyHeaders(request.raw), trace);
+    throw new GatewayError('not_found', {
+      detail: `No route ${path} is declared: did you mean ${meant}?`,
+      help: `Use ${meant}; if the platform has ${path} too, ask your operator to declare it in routes.`,
+    });
+  }
   const caller = recognize(request, rule, identify);
   await limits.enter(caller.team, onResponseClosed(reply.raw));
   return { caller, method, path, rule, trace, gone: goneSignal(reply) };

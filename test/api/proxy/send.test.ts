@@ -254,6 +254,7 @@ describe('fails closed', () => {
     });
     registerPassThrough(app, {
       agent,
+      isReport: () => false,
       platformUrl: new URL(platform.url),
       platform: { send: step('platform') },
       idempotency: { once: step('idempotency'), settled: async () => {} },
