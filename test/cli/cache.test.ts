@@ -133,6 +133,18 @@ describe('cache explain', () => {
     );
   });
 
+  it.each([['cache', 'explain'], ['learn']])(
+    'takes an endpoint with its query: %s %s',
+    async (...command) => {
+      const { code, stdout } = await runAny([...command, `creatives/get?${week(9)}`], {
+        GATEWAY_URL: gateway.data,
+        DSP_GATEWAY_KEY: key,
+      });
+      expect(code).toBe(0);
+      if (command[0] === 'cache') expect(stdout).toMatch(/^GET \/api\/v1\/report\/creatives\/get\?/);
+    },
+  );
+
   it('looks at another endpoint', async () => {
     const { code, stdout } = await run(['explain', 'advertiserId=1', '--endpoint', 'creatives/get']);
     expect(code).toBe(0);

@@ -68,15 +68,18 @@ export function digest(parts: readonly string[]): string {
 const NAMES_A_REPORT =
   /\/(?:gateway\/v1\/(?:revisions|diff|finality|truth|explain)|admin\/v1\/cache\/explain)$/;
 
+/** An endpoint alone, as in `campaigns/get?advertiserId=1`: neither a host nor a path from the root. */
+const PATH_OF_REPORT = /^((?!(?:api|gateway|admin)\/)[A-Za-z0-9_~-]+(?:\/[A-Za-z0-9._~-]+)+)$/;
+
 /**
- * Parses an address with any host: a gateway has many names.
+ * Parses an address with any host, a gateway has many names; or an endpoint with its query.
  * @returns the query, URL-encoded, without `?`; null for the address of something else
  */
 export function readReportAddress(text: string): { endpoint: string | null; query: string } | null {
   const [address = '', ...rest] = text.replace(/#.*$/s, '').split('?');
   if (rest.length === 0 && !/^(https?:\/)?\//i.test(text)) return { endpoint: null, query: text };
   const query = rest.join('?');
-  const endpoint = /\/api\/v1\/report\/(.+)$/.exec(address)?.[1];
+  const endpoint = (/\/api\/v1\/report\/(.+)$/.exec(address) ?? PATH_OF_REPORT.exec(address))?.[1];
   if (endpoint !== undefined) return { endpoint, query };
   if (NAMES_A_REPORT.test(address)) {
     const named = new URLSearchParams(query);

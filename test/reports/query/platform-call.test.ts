@@ -214,6 +214,7 @@ it.each([
   'HTTP://127.0.0.1:8080/api/v1/report/campaigns/get?advertiserId=1&byDate=1#chart',
   'https://platform.example/base/api/v1/report/campaigns/get?advertiserId=1&byDate=1',
   '/api/v1/report/campaigns/get?advertiserId=1&byDate=1',
+  'campaigns/get?advertiserId=1&byDate=1',
   'http://x/gateway/v1/explain?endpoint=campaigns%2Fget&query=advertiserId%3D1%26byDate%3D1',
   '/admin/v1/cache/explain?query=advertiserId%3D1%26byDate%3D1&endpoint=campaigns/get',
 ])('%s names its report', (address) => {
@@ -235,6 +236,10 @@ it.each([
   '/gateway/v1/me?x=1',
   '/gateway/v1/explain?query=advertiserId%3D1',
   'https://example.com/report/campaigns/get?advertiserId=1',
+  'example.com/campaigns/get?advertiserId=1',
+  'localhost:8080/campaigns/get?advertiserId=1',
+  'api/v1/campaign/get?id=1',
+  'gateway/v1/me?x=1',
 ])('%s is the address of something else', (address) => {
   expect(readReportAddress(address)).toBeNull();
 });
