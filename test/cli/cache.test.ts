@@ -97,7 +97,7 @@ describe('cache explain', () => {
       expect(freshFor).toMatch(/^29 d 2[23] h$/);
     }
     expect(stdout.endsWith('A request now makes no platform call.\n')).toBe(true);
-    expect((await runAny(['status'])).stdout).toMatch(/^by day +1 kind of reports cached by day$/m);
+    expect((await runAny(['status'])).stdout).toMatch(/^by day +1 kind of reports, proven to add up$/m);
   });
 
   it('shows a refusal that is remembered', async () => {
