@@ -5,13 +5,14 @@ import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
+import { hrefOf } from '../ui/route.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { type ChangedLine, changedLines, isKnown, type Names, namesIn, type Revisions } from './changed.js';
 import { shown, titleOf } from './columns.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { aboutPath, instantOf, type Viewed } from './question.js';
+import { aboutPath, addressOf, instantOf, keptOf, type Viewed } from './question.js';
 
 type Diff = AnswerTo<'GET /gateway/v1/diff'>;
 type DiffRow = Diff['data'][number];
@@ -56,7 +57,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
         <Wait of={revisions}>
           {(value) => (
             <>
-              {isKnown(value) ? <Changed lines={changedLines(value)} /> : null}
+              {isKnown(value) ? <Changed {...props} lines={changedLines(value)} /> : null}
               <BetweenMoments
                 {...props}
                 names={names}
@@ -73,8 +74,10 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
   );
 }
 
-function Changed({ lines }: { readonly lines: readonly ChangedLine[] }) {
-  if (lines.length === 0) return <Empty>No day has changed since it was first known.</Empty>;
+type ChangedProps = Pick<Viewed, 'question' | 'view'> & { readonly lines: readonly ChangedLine[] };
+
+function Changed({ lines, ...props }: ChangedProps) {
+  if (lines.length === 0) return <Unchanged {...props} />;
   const days = new Set(lines.map(({ date }) => date)).size;
   const cut = lines.length > MOST_LINES ? `; the newest ${numbers.whole(MOST_LINES)} are shown` : '';
   return (
@@ -90,6 +93,25 @@ function Changed({ lines }: { readonly lines: readonly ChangedLine[] }) {
         columns={CHANGED}
       />
     </>
+  );
+}
+
+/** A report with more splits was perhaps first fetched a moment ago; the one by date only has the longest history. */
+function Unchanged({ question, view }: Omit<ChangedProps, 'lines'>) {
+  const byDate = { ...question, splits: ['byDate'], asOf: '' };
+  return (
+    <Empty>
+      No day of this report has changed since the gateway first fetched it.
+      {question.splits.length < 2 ? null : (
+        <>
+          {' '}
+          Changes are kept for each split apart.{' '}
+          <a href={hrefOf(['report'], addressOf(byDate, { ...keptOf(view), panel: 'diff' }))}>
+            Look at the report by date only
+          </a>
+        </>
+      )}
+    </Empty>
   );
 }
 
@@ -144,6 +166,7 @@ interface BetweenProps extends Viewed {
 /** Row by row. */
 function BetweenMoments({ question, view, setView, names, opens }: BetweenProps) {
   const [from = '', to = ''] = view.between.split(',');
+  const pin = /^(first|\d{4}-\d\d-\d\dT.*|)$/.test(from) ? null : from;
   const [isOpen, setIsOpen] = useState(opens);
   const asked = { from: instantOf(from || 'first'), to: instantOf(to || 'latest') };
   const path = aboutPath('diff', { ...question, asOf: '' }, asked);
@@ -156,11 +179,13 @@ function BetweenMoments({ question, view, setView, names, opens }: BetweenProps)
       <SchemaForm
         key={view.between}
         label="Moments"
-        fields={MOMENTS}
-        start={{ from: from === 'first' ? '' : from, to: to === 'latest' ? '' : to }}
+        fields={pin === null ? MOMENTS : SINCE_PIN}
+        start={{ from: from === 'first' || pin !== null ? '' : from, to: to === 'latest' ? '' : to }}
         submit="Compare"
         look=""
-        send={async (typed) => setView({ between: `${typed.from || 'first'},${typed.to || 'latest'}` })}
+        send={async (typed) =>
+          setView({ between: `${typed.from || (pin ?? 'first')},${typed.to || 'latest'}` })
+        }
       />
       <Wait of={diff}>{(value) => <Differences diff={value} names={names} />}</Wait>
       {diff.value === null ? null : (
@@ -172,15 +197,12 @@ function BetweenMoments({ question, view, setView, names, opens }: BetweenProps)
   );
 }
 
-const MOMENTS: readonly FieldSpec[] = [
-  {
-    name: 'from',
-    label: 'From (UTC)',
-    is: 'datetime-local',
-    help: 'Default: the first revision of each day.',
-  },
+const momentsWith = (help: string): readonly FieldSpec[] => [
+  { name: 'from', label: 'From (UTC)', is: 'datetime-local', help },
   { name: 'to', label: 'To (UTC)', is: 'datetime-local', help: 'Default: now.' },
 ];
+const MOMENTS = momentsWith('Default: the first revision of each day.');
+const SINCE_PIN = momentsWith('Default: the pin that you came from.');
 
 const MOST_LINES = 500;
 
