@@ -102,7 +102,9 @@ function periodOf({ rows, meta }: Report): Period | null {
 /** Warnings about the numbers. */
 export function Known({ meta }: { readonly meta: Meta }) {
   const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
-  if (first === undefined && warnings.length === 0 && !stale) return null;
+  // Only a report by date says from which day on.
+  const isOpen = first === undefined && !meta.final && meta.period !== null && !meta.split.includes('date');
+  if (first === undefined && !isOpen && warnings.length === 0 && !stale) return null;
   return (
     <ul class="notes">
       {first === undefined ? null : (
@@ -111,6 +113,9 @@ export function Known({ meta }: { readonly meta: Meta }) {
           days.
         </li>
       )}
+      {isOpen ? (
+        <li class="note warn">Some of these days are provisional: the platform is still completing them.</li>
+      ) : null}
       {stale ? (
         <li class="note warn">
           Some data is no longer fresh: it is being refreshed, or the platform failed.

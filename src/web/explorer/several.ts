@@ -22,6 +22,7 @@ export function combine(parts: readonly Part[]): Report {
       split,
       period: periodOf(metas),
       rowCount: metas.reduce((sum, { rowCount }) => sum + rowCount, 0),
+      final: metas.every(({ final }) => final),
       stale: metas.some(({ stale }) => stale),
       warnings: parts.flatMap(warningsOf),
       ...(provisional[0] === undefined ? {} : { firstProvisionalDate: provisional[0] }),
