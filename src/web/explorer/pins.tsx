@@ -61,18 +61,14 @@ const columnsWith = (names: NameOf): readonly Column<Pin>[] => [
   },
 ];
 
-/** The report leads to its numbers of today. */
 function Report({ pin, names }: { readonly pin: Pin; readonly names: NameOf }) {
-  const question = questionOf(pin);
-  const title = <strong>{endpointTitle(pin.endpoint)}</strong>;
   return (
     <span title={`${pin.endpoint}?${pin.query}`}>
-      {question === null ? title : <a href={hrefOf(['report'], addressOf(question))}>{title}</a>}{' '}
-      <Name>{nameOf(pin, names)}</Name>{' '}
+      <strong>{endpointTitle(pin.endpoint)}</strong> <Name>{nameOf(pin, names)}</Name>{' '}
       <span class="small quiet">
         {pin.advertiserId === null ? '' : `${pin.advertiserId}, `}
         {splitWords(pin.split)}, {counted(pin.rowCount, 'row')}
-        {question === null ? ', with parameters that this page has no fields for' : ''}
+        {questionOf(pin) === null ? ', with parameters that this page has no fields for' : ''}
       </span>
     </span>
   );
@@ -121,17 +117,22 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
   const path = `/gateway/v1/pins/${encodeURIComponent(id)}`;
   return (
     <span class="row">
+      <a href={`${path}?_format=json`} title="The pinned rows, byte for byte">
+        Pinned rows
+      </a>
+      <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
+        CSV
+      </a>
       {since === null ? null : (
         <a href={since} title="What the platform changed of these rows since they were pinned">
           Changed since
         </a>
       )}
-      <a href={`${path}?_format=json`} title="The pinned rows, byte for byte">
-        Open
-      </a>
-      <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
-        CSV
-      </a>
+      {question === null ? null : (
+        <a href={hrefOf(['report'], addressOf(question))} title="The numbers of today">
+          Live report
+        </a>
+      )}
       {session.scopes.includes('report:pin') ? (
         <ConfirmButton
           label="Delete"
