@@ -32,12 +32,13 @@ export function ReportTable(props: TableProps) {
   const others = columns.filter((column) => !constant.includes(column));
   const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
   const narrow = useMedia(NARROW);
-  const varied = inOrder(others, view.metric, narrow)
-    .filter((column) => ![...ids.values()].includes(column))
-    .map((column) => ({
-      ...column,
-      width: roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0),
-    }));
+  const behind = [...ids.values()];
+  // Before they are put in order: on a phone the first of the shown texts leads.
+  const inColumns = others.filter((column) => !behind.includes(column));
+  const varied = inOrder(inColumns, view.metric, narrow).map((column) => ({
+    ...column,
+    width: roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0),
+  }));
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
   return (
