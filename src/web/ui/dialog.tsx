@@ -10,12 +10,15 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Open while mounted; then the focus returns. */
+const FIELD = ':is(input, select, textarea):not(:disabled)';
+
+/** Open while mounted, with the focus in its first field if it has one; then the focus returns. */
 export function Dialog({ title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    dialog.current?.querySelector<HTMLElement>(FIELD)?.focus();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
