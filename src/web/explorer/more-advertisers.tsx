@@ -1,7 +1,7 @@
 /** Further advertisers of a report, as chips. */
 import { useState } from 'preact/hooks';
 import { Button, Name } from '../ui/parts.js';
-import { MOST_ADVERTISERS } from './question.js';
+import { isId, MOST_ADVERTISERS } from './question.js';
 import { type Advertiser, idIn } from './team.js';
 
 interface MoreProps {
@@ -15,9 +15,12 @@ interface MoreProps {
 
 export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps) {
   const [typed, setTyped] = useState('');
+  const [fault, setFault] = useState('');
   const add = () => {
     // Several at once: ids or names, with commas between them.
     const ids = typed.split(',').map((text) => idIn(text, advertisers));
+    const wrong = ids.find((id) => id !== '' && !isId(id));
+    if (wrong !== undefined) return setFault(`No advertiser of your team is called ${wrong}.`);
     choose([...new Set([...chosen, ...ids])].filter((id) => id !== '' && id !== lead));
     setTyped('');
   };
@@ -46,7 +49,12 @@ export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps
         autocomplete="off"
         value={typed}
         disabled={isFull}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        aria-invalid={fault !== ''}
+        aria-describedby="no-advertiser"
+        onInput={({ currentTarget }) => {
+          setTyped(currentTarget.value);
+          setFault('');
+        }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || typed === '') return;
           event.preventDefault();
@@ -54,6 +62,9 @@ export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps
         }}
       />
       <Button label="Add" disabled={isFull || typed.trim() === ''} act={add} />
+      <span id="no-advertiser" class="fault" role="alert">
+        <bdi>{fault}</bdi>
+      </span>
       {isFull ? <span class="small quiet">At most {MOST_ADVERTISERS} at once.</span> : null}
     </fieldset>
   );

@@ -184,11 +184,14 @@ export function aboutPath(
   return `/gateway/v1/${call}?${new URLSearchParams({ endpoint: question.endpoint, query, ...more })}`;
 }
 
+/** Whether the text is the id of an advertiser. */
+export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text);
+
 /** @returns why the query is incomplete; null: it is complete */
 export function faultOf(question: Question): string | null {
   const { period, dateFrom, dateTo, asOf, splits } = question;
   const ids = advertisersOf(question);
-  if (!ids.every((id) => /^[1-9]\d{0,15}$/.test(id))) return 'Enter the id of an advertiser, a whole number.';
+  if (!ids.every(isId)) return 'Enter the id of an advertiser, a whole number.';
   if (ids.length > MOST_ADVERTISERS) return `Choose at most ${MOST_ADVERTISERS} advertisers at once.`;
   if (period === '' && !(DATE.test(dateFrom) && DATE.test(dateTo)))
     return 'Enter the first and the last day.';

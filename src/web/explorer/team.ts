@@ -3,6 +3,7 @@
 import { useCallback, useMemo, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Signed, useGet, useSigned } from '../ui/session.js';
+import { isId } from './question.js';
 
 type TeamSession = AnswerTo<'GET /gateway/v1/session'>;
 
@@ -20,10 +21,15 @@ export function labelOf({ id, name }: Advertiser, advertisers: readonly Advertis
   return advertisers.some((other) => other.name === name && other.id !== id) ? `${name} (${id})` : name;
 }
 
-/** @returns the id of a completely typed name; any other text is unchanged */
+/** @returns the id of a typed name, or of the only name that begins so; any other text is unchanged */
 export function idIn(text: string, advertisers: readonly Advertiser[]): string {
   const typed = text.trim();
-  const found = advertisers.find((one) => labelOf(one, advertisers).toLowerCase() === typed.toLowerCase());
+  const sought = typed.toLowerCase();
+  if (sought === '' || isId(sought)) return typed;
+  const labels = advertisers.map((one) => ({ id: one.id, label: labelOf(one, advertisers).toLowerCase() }));
+  const whole = labels.find(({ label }) => label === sought);
+  const [only, ...more] = labels.filter(({ label }) => label.startsWith(sought));
+  const found = whole ?? (more.length === 0 ? only : undefined);
   return found === undefined ? typed : String(found.id);
 }
 
