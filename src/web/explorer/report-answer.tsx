@@ -17,6 +17,7 @@ import { aboutPath, pathOf, type Viewed } from './question.js';
 import { ChartAndRows, Known } from './report-rows.js';
 import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
+import { CSV_TITLE } from './several-csv.js';
 import { toldPeriod } from './spans.js';
 import { type Shown, useReport } from './use-report.js';
 
@@ -94,7 +95,7 @@ function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
           <Button {...opens('code')} label="Code" />
           <CopyLink />
           <PinButton question={question} revision={meta.revision ?? null} />
-          <a href={pathOf(question, { _format: 'csv', _bom: '1' })} download>
+          <a href={pathOf(question, { _format: 'csv', _bom: '1' })} title={CSV_TITLE} download>
             CSV
           </a>
         </div>

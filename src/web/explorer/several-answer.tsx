@@ -47,7 +47,9 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
           </div>
           <div class="tools">
             <CopyLink />
-            {isDone && parts.length > 0 ? <SeveralCsv question={question} parts={parts} /> : null}
+            {isDone && report !== null ? (
+              <SeveralCsv question={question} parts={parts} period={report.meta.period} />
+            ) : null}
           </div>
         </div>
         <Progress

@@ -3,17 +3,23 @@ import { useState } from 'preact/hooks';
 import { useNotices } from '../ui/notices.js';
 import { Button } from '../ui/parts.js';
 import { type CsvPart, joinCsv } from './join-csv.js';
+import type { Report } from './parse.js';
 import { ofOne, pathOf, type Question } from './question.js';
 import type { Part } from './several.js';
 import { useTeam } from './team.js';
+
+/** Of the link of one advertiser, and of the button of several. */
+export const CSV_TITLE =
+  'The platform’s rows and columns; weeks, comparisons and calculated columns are on this page only';
 
 interface CsvProps {
   readonly question: Question;
   /** The advertisers that are shown. */
   readonly parts: readonly Part[];
+  readonly period: Report['meta']['period'];
 }
 
-export function SeveralCsv({ question, parts }: CsvProps) {
+export function SeveralCsv({ question, parts, period }: CsvProps) {
   const { api } = useTeam();
   const { act } = useNotices();
   const [done, setDone] = useState<number | null>(null);
@@ -24,10 +30,11 @@ export function SeveralCsv({ question, parts }: CsvProps) {
       const { text } = await api.raw(pathOf(ofOne(question, id), { _format: 'csv' }));
       files.push({ id, name, text });
     }
-    save(
-      joinCsv(files),
-      `${question.endpoint.replaceAll('/', '-')}-${parts.map(({ id }) => id).join('-')}.csv`,
-    );
+    // As the gateway names the file of one advertiser.
+    const ids = parts.map(({ id }) => id).join('-');
+    const report = question.endpoint.replace(/\/get$/, '').replaceAll('/', '-');
+    const named = [report, ids, period?.from ?? [], period?.to ?? []].flat();
+    save(joinCsv(files), `${named.join('_')}.csv`);
   };
   const start = () =>
     act(make, `CSV of ${parts.length} advertisers made, with an advertiserId column.`).then(() =>
@@ -37,7 +44,7 @@ export function SeveralCsv({ question, parts }: CsvProps) {
     <Button
       label={done === null ? 'CSV' : `CSV: ${done} of ${parts.length} …`}
       disabled={done !== null}
-      title="One file, with the id and name of each advertiser"
+      title={`One file, with the id and name of each advertiser. ${CSV_TITLE}`}
       act={start}
     />
   );
