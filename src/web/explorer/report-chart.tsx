@@ -83,11 +83,18 @@ export function ReportChart(props: ReportChartProps) {
       ) : null}
     </>
   );
+  if (!isByDate)
+    return (
+      <Card>
+        <div class="toolbar">
+          <p class="quiet">Split by date to see a chart by day.</p>
+          {tools}
+        </div>
+      </Card>
+    );
   return (
     <Card title={`${metric.title} by ${by}`} tools={tools}>
-      {!isByDate ? (
-        <Empty>Split by date to see a chart by day.</Empty>
-      ) : metric.noSum !== null && metric.noSum !== MIXED && by !== 'day' ? (
+      {metric.noSum !== null && metric.noSum !== MIXED && by !== 'day' ? (
         <Empty>{`${metric.noSum} So there is none by ${by}; choose Day.`}</Empty>
       ) : grouped.lines.every(({ values }) => values.every((value) => value === null)) ? (
         <Empty>{`There is no ${metric.title} of these lines. ${metric.noSum ?? ''}`}</Empty>
@@ -134,6 +141,7 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
         provisionalFrom={shadedFrom === undefined ? null : Date.parse(shadedFrom) / 1000}
         format={(value) => numbers.short(value, unit, currency)}
         exact={(value) => numbers.full(value, unit, currency)}
+        absent={noSum === null && ratio === null ? 'no row' : 'no value'}
         whole={unit === 'number' && noSum === null && lines.every(({ values }) => values.every(isWhole))}
       />
       <div class="small quiet">

@@ -27,6 +27,8 @@ export interface ChartProps {
   readonly format?: (value: number) => string;
   /** Of one value; default: as on the axis. */
   readonly exact?: (value: number) => string;
+  /** What the tooltip says of a line without a value; default: the line is left out. */
+  readonly absent?: string;
   /** Whether values are whole numbers; default: unless there is a format. */
   readonly whole?: boolean;
   /** What each time is, in words; default: a time or an age. */
@@ -264,7 +266,7 @@ const HATCH_PX = 6;
 
 /** The lines' values at the pointer, as text, never as markup. */
 function tooltip(props: ChartProps): UPlot.Plugin {
-  const { lines, kind = 'lines', format = compact, exact = format } = props;
+  const { lines, kind = 'lines', format = compact, exact = format, absent } = props;
   const shown = shownBy(props);
   const box = document.createElement('div');
   box.className = 'tooltip';
@@ -280,9 +282,11 @@ function tooltip(props: ChartProps): UPlot.Plugin {
           const head = document.createElement('strong');
           head.textContent = shown(plot.data[0][idx] ?? 0, idx);
           const told = lines.filter(({ values }) => (values[idx] ?? null) !== null);
-          const rows = told.map(({ title, color, values }) =>
-            valueLine(title, exact(values[idx] ?? 0), color),
-          );
+          const rows = lines.flatMap(({ title, color, values }) => {
+            const value = values[idx] ?? null;
+            const text = value === null ? absent : exact(value);
+            return text === undefined ? [] : valueLine(title, text, color);
+          });
           if (isStacked(kind) && told.length > 1)
             rows.push(
               valueLine('Total', exact(told.reduce((sum, { values }) => sum + (values[idx] ?? 0), 0))),
