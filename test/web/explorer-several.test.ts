@@ -15,12 +15,22 @@ import {
   readQuestion,
 } from '../../src/web/explorer/question.js';
 import { combine, currenciesIn, type Part } from '../../src/web/explorer/several.js';
+import { idIn } from '../../src/web/explorer/team.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 
 const asked = (...ids: string[]) => {
   const [advertiserId = '', ...others] = ids;
   return { ...FIRST_QUESTION, advertiserId, others };
 };
+
+it('a typed name, or the beginning of one only, is the id of its advertiser; other text stays as typed', () => {
+  const named = ['Alpine Outdoor', 'Nordic', 'Nordic Air', '7 Seas'].map((name, index) => ({
+    ...{ id: index + 1, name },
+    lastSeenAt: null,
+  }));
+  const typed = ['alpine', ' Nordic ', 'nordic a', 'nor', 'zzz', '7', '7 s', ''];
+  expect(typed.map((text) => idIn(text, named))).toEqual(['1', '2', '3', 'nor', 'zzz', '7', '4', '']);
+});
 
 describe('the address of several advertisers', () => {
   it('repeats advertiserId, and leads back to the same question', () => {
@@ -91,10 +101,10 @@ describe('reports of several advertisers together', () => {
   it('warn with the name of the advertiser, and are provisional from the first day that one of them is', () => {
     const warnings = [{ code: 'x', message: 'Rows are missing.' }] as unknown as Meta['warnings'];
     const { meta } = combine([
-      part('1', [], { firstProvisionalDate: '2026-11-02' }),
-      part('2', [], { firstProvisionalDate: '2026-11-01', ...(warnings && { warnings }) }),
+      part('1', [], { final: true, firstProvisionalDate: '2026-11-02' }),
+      part('2', [], { final: false, firstProvisionalDate: '2026-11-01', ...(warnings && { warnings }) }),
     ]);
-    expect(meta.firstProvisionalDate).toBe('2026-11-01');
+    expect([meta.final, meta.firstProvisionalDate]).toEqual([false, '2026-11-01']);
     expect(meta.warnings?.map(({ message }) => message)).toEqual(['Name 2 (2): Rows are missing.']);
   });
 

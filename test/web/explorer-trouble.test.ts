@@ -133,6 +133,9 @@ describe('rows of days outside of the period', () => {
     const table = page.getByRole('region', { name: 'Rows of the report' });
     await table.getByText('2020-01-01').waitFor();
     await shots('explorer-outside');
+    const chart = page.getByRole('img', { name: 'Impressions by day' });
+    await chart.locator('.u-over').hover();
+    await page.locator('.tooltip').getByText('1: no row').waitFor();
     expect(faults).toEqual([]);
   });
 });
@@ -140,6 +143,24 @@ describe('rows of days outside of the period', () => {
 const DELIVERY = { advertiser_id: 1, campaign_id: 1, impressions: 100, spent: '1.0000', currency: 'USD' };
 
 describe('changes', () => {
+  it('of a report that has none lead to the report by date only, whose changes are kept apart', async () => {
+    const { gateway, key, ask } = await historyScene('&byCampaign=1');
+    await ask(`${BY_DATE}&byCampaign=1`);
+    const { page, axe, faults } = await explorer(gateway, key, `${REPORT}&panel=diff`);
+    const panel = page.getByRole('region', { name: 'What changed', exact: true });
+    await panel
+      .getByText(/^No day of this report has changed since the gateway first fetched it\./)
+      .waitFor();
+    await panel.getByText(/Changes are kept for each split apart\./).waitFor();
+    expect(await axe()).toEqual([]);
+    // The report by date only has no history here, which the browser writes on its console.
+    expect(faults).toEqual([]);
+    await panel.getByRole('link', { name: 'Look at the report by date only' }).click();
+    await page.waitForURL((url) => /byDate=1.*panel=diff/.test(url.hash) && !url.hash.includes('byCampaign'));
+    await panel.waitFor();
+    expect(await panel.getByRole('link', { name: 'Look at the report by date only' }).count()).toBe(0);
+  });
+
   it('between two moments come from history, and the moments are in the address', async () => {
     const { gateway, key, ask, restated } = await historyScene('&byCampaign=1');
     await ask(`${BY_DATE}&byCampaign=1`);

@@ -101,6 +101,23 @@ describe('a report', () => {
     expect(faults).toEqual([]);
   });
 
+  it('not split by date says that days are provisional, has no chart, and on a phone the names before the measure', async () => {
+    const { page, faults, axe } = await signedIn(explorer(MONTH.replace('&byDate=1', '')), 'Team key', key);
+    await page.getByText('Some of these days are provisional').waitFor();
+    await page.getByText('Split by date to see a chart by day.').waitFor();
+    expect(await page.getByRole('heading', { name: 'Impressions by day' }).count()).toBe(0);
+    await page.getByLabel('Measure').selectOption('clicks');
+    await page.setViewportSize({ width: 390, height: 844 });
+    const heads = page.locator('.grid-table thead th');
+    await expect
+      .poll(async () => (await heads.allInnerTexts()).slice(0, 2).map((text) => text.trim()))
+      .toEqual([expect.stringMatching(/^Campaign name/), expect.stringMatching(/^Clicks/)]);
+    const [title, total] = await page.locator('.grid-table tfoot tr').locator('th, td').allInnerTexts();
+    expect([title, total]).toEqual(['Total', expect.stringMatching(/^[\d,]+$/)]);
+    expect(await axe()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
   it('that was sent as an address asks for the key first, and then is shown', async () => {
     const { page, faults } = await signedIn(explorer(`${MONTH}&sort=-clicks`), 'Team key', key);
     await page.getByRole('columnheader', { name: /Clicks/ }).waitFor();
@@ -224,7 +241,9 @@ describe('a pin', () => {
     const { page, faults } = seen;
     await page.getByRole('button', { name: 'Pin this report' }).click();
     const dialog = page.getByRole('dialog', { name: 'Pin this report' });
-    await dialog.getByLabel('Note').fill('for the <b>board</b>');
+    // Typed at once: the first field has the focus.
+    await page.keyboard.type('for the <b>board</b>');
+    expect(await dialog.getByLabel('Note').inputValue()).toBe('for the <b>board</b>');
     await seen.shots('explorer-pin');
     await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
     await dialog.getByText('Pinned.').waitFor();
@@ -315,6 +334,10 @@ describe('several advertisers', () => {
     const seen = await signedIn(week(), 'Team key', limited);
     const { page, faults } = seen;
     await page.getByText('Several advertisers together').click();
+    await page.getByLabel('Another advertiser').fill('zzz');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('No advertiser of your team is called zzz.').waitFor();
+    expect(await page.locator('.chip').count()).toBe(0);
     await page.getByLabel('Another advertiser').fill('2');
     await page.getByLabel('Another advertiser').press('Enter');
     await page.getByRole('button', { name: 'Show the report' }).click();
@@ -333,6 +356,9 @@ describe('several advertisers', () => {
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'CSV' }).click();
     const path = join(await tempFolder(), 'report.csv');
+    expect((await download).suggestedFilename()).toMatch(
+      /^campaigns_1-2_\d{4}-\d\d-\d\d_\d{4}-\d\d-\d\d\.csv$/,
+    );
     await (await download).saveAs(path);
     const text = (await readFile(path, 'utf8')).replace('\ufeff', '');
     const [head = [], ...rows] = parseCsv(text);
@@ -418,13 +444,33 @@ describe('pins', () => {
     expect(first).toMatch(/by \S+/);
     expect(first).not.toContain('byDate=1');
     await seen.shots('explorer-pins');
-    const link = await page.getByRole('link', { name: 'Open' }).first().getAttribute('href');
+    const link = await page.getByRole('link', { name: 'Pinned rows' }).first().getAttribute('href');
     const opened = await page.evaluate(`fetch(${JSON.stringify(link)}).then((answer) => answer.status)`);
     expect(opened).toBe(200);
+    await page.getByRole('link', { name: 'Live report' }).first().waitFor();
+    expect(await page.getByRole('link', { name: 'Campaigns' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Delete' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('Pin deleted.').waitFor();
     await page.getByRole('heading', { name: '1 pin of' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('lead to what changed since, whose field of the first moment is empty and says why', async () => {
+    const { key: own } = await newTeam(gateway, { id: 'since', scopes: ['report:read', 'report:pin'] });
+    const json = { endpoint: 'campaigns/get', query: QUERY };
+    await ask(`${gateway.data}/gateway/v1/pins`, { method: 'POST', key: own, json });
+    const { page, faults } = await signedIn(explorer('#/pins'), 'Team key', own);
+    const href = await page.getByRole('link', { name: 'Live report' }).getAttribute('href');
+    const { data } = (await ask(`${gateway.data}/gateway/v1/pins`, { key: own })).json<{
+      data: { id: string }[];
+    }>();
+    await page.goto(explorer(`${href}&panel=diff&between=${data[0]?.id},latest`));
+    const panel = page.getByRole('region', { name: 'What changed', exact: true });
+    const from = panel.getByLabel('From (UTC)');
+    await from.waitFor();
+    expect(await from.inputValue()).toBe('');
+    await panel.getByText('Default: the pin that you came from.').waitFor();
     expect(faults).toEqual([]);
   });
 
