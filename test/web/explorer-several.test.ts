@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toCsv } from '../../src/reports/rows/row-formats.js';
+import { idIn } from '../../src/web/explorer/advertiser-names.js';
 import { columnsOf } from '../../src/web/explorer/columns.js';
 import { totalOf } from '../../src/web/explorer/compare.js';
 import { joinCsv, parseCsv } from '../../src/web/explorer/join-csv.js';
@@ -15,7 +16,6 @@ import {
   readQuestion,
 } from '../../src/web/explorer/question.js';
 import { combine, currenciesIn, type Part } from '../../src/web/explorer/several.js';
-import { idIn } from '../../src/web/explorer/team.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 
 const asked = (...ids: string[]) => {

@@ -4,8 +4,9 @@ import { compact, count, fromNow, lastDays } from '../ui/format.js';
 import { Card, Empty, Figure, Figures, Name, Tag, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
+import type { Advertisers as All } from './advertiser-names.js';
 import { concurrentRequests, type Me, platformCalls } from './applied-limits.js';
-import { type Advertisers as All, SEEN } from './team.js';
+import { SEEN } from './team.js';
 
 type UsageDay = NonNullable<Me['usage']>[number];
 

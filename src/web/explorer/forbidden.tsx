@@ -5,9 +5,10 @@ import { Field } from '../ui/fields.js';
 import { Name, Wait } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
+import type { Advertisers } from './advertiser-names.js';
 import { numbers } from './numbers.js';
 import { addressOf, ofOne, type Viewed } from './question.js';
-import { type Advertisers, SEEN, useTeam } from './team.js';
+import { SEEN, useTeam } from './team.js';
 
 /** More have a filter. */
 const MOST_LINKS = 12;

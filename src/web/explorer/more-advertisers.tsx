@@ -1,8 +1,8 @@
 /** Further advertisers of a report, as chips. */
 import { useState } from 'preact/hooks';
 import { Button, Name } from '../ui/parts.js';
+import { type Advertiser, idIn } from './advertiser-names.js';
 import { isId, MOST_ADVERTISERS } from './question.js';
-import { type Advertiser, idIn } from './team.js';
 
 interface MoreProps {
   /** Ids. */

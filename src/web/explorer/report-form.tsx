@@ -3,11 +3,11 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { Field, Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { Button } from '../ui/parts.js';
+import { type Advertiser, idIn, labelOf } from './advertiser-names.js';
 import { titleOf } from './columns.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { faultOf, PERIODS, type Question } from './question.js';
-import { type Advertiser, idIn, labelOf } from './team.js';
 
 interface FormProps {
   readonly question: Question;

@@ -3,35 +3,14 @@
 import { useCallback, useMemo, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Signed, useGet, useSigned } from '../ui/session.js';
-import { isId } from './question.js';
+import type { Advertiser, Advertisers } from './advertiser-names.js';
 
 type TeamSession = AnswerTo<'GET /gateway/v1/session'>;
-
-export type Advertisers = AnswerTo<'GET /gateway/v1/advertisers'>;
-export type Advertiser = Advertisers['advertisers'][number];
 
 export const useTeam = (): Signed<TeamSession> => useSigned<TeamSession>();
 
 /** Advertisers that the team may see, most recently seen first. */
 export const SEEN = '/gateway/v1/advertisers?limit=1000';
-
-/** Its name, with the id if another has the same; without a name the id. */
-export function labelOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
-  if (name === null) return String(id);
-  return advertisers.some((other) => other.name === name && other.id !== id) ? `${name} (${id})` : name;
-}
-
-/** @returns the id of a typed name, or of the only name that begins so; any other text is unchanged */
-export function idIn(text: string, advertisers: readonly Advertiser[]): string {
-  const typed = text.trim();
-  const sought = typed.toLowerCase();
-  if (sought === '' || isId(sought)) return typed;
-  const labels = advertisers.map((one) => ({ id: one.id, label: labelOf(one, advertisers).toLowerCase() }));
-  const whole = labels.find(({ label }) => label === sought);
-  const [only, ...more] = labels.filter(({ label }) => label.startsWith(sought));
-  const found = whole ?? (more.length === 0 ? only : undefined);
-  return found === undefined ? typed : String(found.id);
-}
 
 /** The advertisers to choose from, also by the names of reports that came since the page was opened. */
 export function useAdvertisers() {
