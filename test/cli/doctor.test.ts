@@ -43,7 +43,8 @@ it('warns while writes are stopped, as status does', async () => {
 it('is not well when another process has no token, as status is', async () => {
   const { gateway, cli } = await open();
   const { health } = gateway.services;
-  health.hear(() => [{ ...health.own(), id: 'other', credential: 'missing' }]);
+  const own = health.own();
+  health.hear(() => [{ ...own, id: 'other', credential: 'missing' }]);
   expect((await cli('status')).code).toBe(2);
   const doctor = await cli('doctor --json');
   expect(doctor.code).toBe(2);
@@ -55,12 +56,13 @@ it('is not well when another process has no token, as status is', async () => {
 it('names differing versions of processes, also of one that reports none', async () => {
   const { gateway, cli } = await open();
   const { health } = gateway.services;
-  health.hear(() => [{ ...health.own(), id: 'other', version: '' }]);
+  const own = health.own();
+  health.hear(() => [{ ...own, id: 'other', version: '' }]);
   expect(checksOf(await cli('doctor --json'))).toContainEqual(
     expect.objectContaining({
       name: 'versions',
       level: 'warning',
-      says: `The 2 processes have different versions: ${health.own().version}, an older one.`,
+      says: `The 2 processes have different versions: ${own.version}, an older one.`,
     }),
   );
 });

@@ -175,7 +175,7 @@ describe('doctor', () => {
     expect(ran.code).toBe(2);
     expect(checkOf(ran, 'settings')).toMatchObject({ says: expect.stringContaining('PORT: was "abc"') });
     for (const [name, advice] of [
-      ['Redis', 'start Redis at 127.0.0.1:'],
+      ['Redis', 'Start Redis at 127.0.0.1:'],
       ['gateway', 'dsp-gateway serve'],
     ] as const)
       expect(checkOf(ran, name)).toMatchObject({ level: 'not well', do: expect.stringContaining(advice) });

@@ -102,7 +102,7 @@ describe('the example for Python', () => {
   it('says why there is nothing', async () => {
     const { stderr, code } = await run('python3', 'report.py', recipe('python'), '2');
     expect([stderr.trim(), code]).toEqual([
-      expect.stringMatching(/^advertiser_forbidden: Use an advertiser/),
+      expect.stringMatching(/^advertiser_forbidden: Choose one of the advertisers of your team \(1\)/),
       1,
     ]);
   });

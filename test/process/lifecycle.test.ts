@@ -35,7 +35,8 @@ describe.concurrent('a start', () => {
       const ready = await ask(`${url}/readyz`);
       expect(ready.status).toBe(200);
       const conditions = { store: 'ok', credential: 'unproven', platform: 'ok' };
-      expect(ready.json()).toEqual({ ready: true, ...conditions, worst: conditions, findings: [] });
+      const findings = [expect.objectContaining({ level: 'starting', part: 'credential' })];
+      expect(ready.json()).toEqual({ ready: true, ...conditions, worst: conditions, findings });
     }
     // The scraped port shows metrics, and nothing of the admin plane.
     const text = await ask(`${metrics}/metrics`);

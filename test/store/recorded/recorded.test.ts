@@ -25,7 +25,10 @@ interface InRedis extends scene.Recorded {
 async function expectAnswers(store: Store, opened: scene.Opened, recorded: scene.Recorded): Promise<void> {
   expect(await store.removeOldLayout(() => false)).toEqual({ months: 2, cacheEntries: 0 });
   const { past, later, revisions, ...answers } = recorded.answers;
-  expect(await scene.answersOf(opened, recorded)).toEqual(answers);
+  const { pins, ...others } = answers as { readonly pins: { readonly data: readonly object[] } };
+  // That program did not note which key made a pin.
+  const data = pins.data.map((pin) => ({ ...pin, createdBy: null }));
+  expect(await scene.answersOf(opened, recorded)).toEqual({ ...others, pins: { ...pins, data } });
 }
 
 /** A key that was given out works, one that was revoked does not, and the token is good for a call. */
