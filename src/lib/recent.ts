@@ -1,8 +1,8 @@
 /** Counts of the last while, and how many of them failed. */
 
 interface Counts {
-  readonly all: number;
-  readonly failed: number;
+  all: number;
+  failed: number;
 }
 
 /**
@@ -12,15 +12,21 @@ interface Counts {
 export function createRecent(now: () => number, stepMs: number, steps: number) {
   const byStep = new Map<number, Counts>();
   const stepNow = () => Math.floor(now() / stepMs);
+  function begin(step: number): Counts {
+    const counts = { all: 0, failed: 0 };
+    byStep.set(step, counts);
+    // After the clock was set back there are steps in the future.
+    for (const known of byStep.keys()) if (Math.abs(known - step) >= steps) byStep.delete(known);
+    return counts;
+  }
   return {
     add(isFailed: boolean): void {
       const step = stepNow();
-      const { all, failed } = byStep.get(step) ?? { all: 0, failed: 0 };
-      byStep.set(step, { all: all + 1, failed: failed + Number(isFailed) });
-      // After the clock was set back there are steps in the future.
-      for (const known of byStep.keys()) if (Math.abs(known - step) >= steps) byStep.delete(known);
+      const counts = byStep.get(step) ?? begin(step);
+      counts.all += 1;
+      counts.failed += Number(isFailed);
     },
-    sum(): Counts {
+    sum(): Readonly<Counts> {
       const step = stepNow();
       let [all, failed] = [0, 0];
       for (const [known, counts] of byStep) {

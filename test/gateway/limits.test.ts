@@ -225,6 +225,24 @@ describe('a platform that keeps failing', () => {
   });
 });
 
+describe('doctor, while the platform is called failing', () => {
+  it('closes the circuit if the platform answers, and leaves it open if not, without a report of a caller', async () => {
+    const { gateway, key } = await withTeam({
+      config: { platform: { circuit: { failures: 1, openSeconds: 600 }, retry: { attempts: 1 } } },
+    });
+    expect(outcomeOf(await gateway.report(key, RESTATING))).toBe('200');
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 1000 });
+    expect(outcomeOf(await gateway.report(key, day(11)))).toBe('502 upstream_error');
+    const platform = async () => (await gateway.call('/readyz')).json<{ platform: string }>().platform;
+    await gateway.manage('POST', '/doctor');
+    expect(await platform()).toMatch(/^failing: /);
+    gateway.simulator.clearFaults();
+    await gateway.manage('POST', '/doctor');
+    expect(await platform()).toBe('ok');
+    expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
+  });
+});
+
 describe('the limits that apply, in GET /gateway/v1/me', () => {
   type Me = { left: Record<string, unknown>; applies: Record<string, unknown> };
   const me = async (gateway: Awaited<ReturnType<typeof gatewayAt>>, key: string) =>

@@ -197,6 +197,22 @@ describe('a rotation', () => {
   });
 });
 
+it('a token that the platform refuses is shown as refused, not as proven', async () => {
+  const { gateway: fresh, inside: ofFresh } = await openPages();
+  const { key } = await newTeam(fresh, { id: 'growth', scopes: ['report:read'], advertisers: [1, 2] });
+  const askFor = async (advertiser: number) =>
+    (await ask(`${fresh.data}${REPORT}?byDate=1&_period=yesterday&advertiserId=${advertiser}`, { key }))
+      .status;
+  expect(await askFor(1)).toBe(200);
+  const { page, faults } = await signedIn(`${fresh.admin}/#/credential`, 'Admin token', fresh.adminToken);
+  await page.getByText(/^proven \d{4}-/).waitFor();
+  ofFresh.simulator.revoke();
+  expect(await askFor(2)).toBe(503);
+  await page.getByText(/^refused by the platform, \d{4}-/).waitFor();
+  expect(await page.getByText(/^proven \d{4}-/).count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
 describe('the audit', () => {
   it('tells in sentences, finds, and shows what differed', async () => {
     const seen = await signedIn(`${console()}#/audit?action=team`, 'Admin token', gateway.adminToken);

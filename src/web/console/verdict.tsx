@@ -94,7 +94,7 @@ function Checkup() {
   const faults = checks?.filter(({ level }) => level !== 'well' && level !== 'skipped') ?? [];
   const warnings = faults.filter(({ level }) => level === 'warning').length;
   const counts = [
-    ...(warnings === 0 ? [] : [`${counted(warnings, 'warning')}`]),
+    ...(warnings === 0 ? [] : [counted(warnings, 'warning')]),
     ...(faults.length === warnings ? [] : [`${faults.length - warnings} not well`]),
   ];
   return (

@@ -141,18 +141,6 @@ export function exactly(value: unknown, column: Written, currency: string | null
 export const currencyOf = (rows: readonly Row[], otherwise: string | null): string | null =>
   haveCurrencies(rows) ? null : (currencyIn(rows[0]?.currency) ?? otherwise);
 
-/** Rows by a key, in the order in which the keys come. */
-export function rowsByKey(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
-  const found = new Map<string, Row[]>();
-  for (const row of rows) {
-    const key = keyOf(row);
-    const known = found.get(key);
-    if (known === undefined) found.set(key, [row]);
-    else known.push(row);
-  }
-  return found;
-}
-
 /** The unsplit report in `meta.totals`; null if it is missing or does not have exactly one row. */
 export function totalsOf({ totals }: Meta): Row | null {
   if (totals === undefined || totals === null) return null;

@@ -125,15 +125,15 @@ interface OfColumn extends Omit<BothProps, 'view'> {
 /** The measure, its unit, both totals and their difference in a sentence. */
 function Totals(props: OfColumn & { readonly change: Change | undefined }) {
   const { column, currency, now, before, change } = props;
-  const { now: here = null, before: there = null, percent = null } = change ?? {};
+  const { now: here = null, before: there = null, diff = null, percent = null } = change ?? {};
   const text = (value: number | null) => written(value, column, currency);
   const both = `${text(here)} from ${periodWords(now)}; ${text(there)} from ${periodWords(before)}`;
   return (
     <p>
       <strong>{unitWords(column, currency)}</strong>:{' '}
-      {here === null || there === null
+      {diff === null
         ? whyNoTotal(column, here, there, text)
-        : `${both}; ${differenceIn(here - there, percent, column, text)}.`}
+        : `${both}; ${differenceIn(diff, percent, column, text)}.`}
     </p>
   );
 }

@@ -1,13 +1,6 @@
 /** Compares two periods of a report by group; sums only columns that may be summed. Pure. */
-import {
-  haveCurrencies,
-  inOneCurrency,
-  mixesMoney,
-  type ReportColumn,
-  rowsByKey,
-  tidy,
-  totalsOf,
-} from './columns.js';
+import { groupBy } from '../../lib/group-by.js';
+import { haveCurrencies, inOneCurrency, mixesMoney, type ReportColumn, tidy, totalsOf } from './columns.js';
 import { ofItsCurrency } from './group.js';
 import { valueOver } from './measures.js';
 import type { Report, Row } from './parse.js';
@@ -46,7 +39,7 @@ export function compareGroups(
 ): ComparedGroup[] {
   const tells = haveCurrencies([...now, ...before]);
   const keyOf = (row: Row) => ofItsCurrency(row, split).key;
-  const [here, there] = [rowsByKey(now, keyOf), rowsByKey(before, keyOf)];
+  const [here, there] = [groupBy(now, keyOf), groupBy(before, keyOf)];
   const groups = [...new Set([...here.keys(), ...there.keys()])].map((key): ComparedGroup => {
     const [one, other] = [here.get(key), there.get(key)];
     const changes = measures.map((column): [string, Change] => {
@@ -93,6 +86,6 @@ export function dayValues(
   days: readonly string[],
   column: ReportColumn,
 ): (number | null)[] {
-  const byDay = rowsByKey(rows, ({ date }) => String(date));
+  const byDay = groupBy(rows, ({ date }) => String(date));
   return days.map((day) => valueOver(byDay.get(day) ?? [], column));
 }

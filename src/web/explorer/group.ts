@@ -1,5 +1,6 @@
 /** Groups rows by week or month, and for a chart: a line for each of the largest groups, and one for all others together. Pure. */
-import { inOneCurrency, mixesMoney, type ReportColumn, rowsByKey, tidy, titleOf } from './columns.js';
+import { groupBy } from '../../lib/group-by.js';
+import { inOneCurrency, mixesMoney, type ReportColumn, tidy, titleOf } from './columns.js';
 import { valueOver } from './measures.js';
 import type { Cell, Row } from './parse.js';
 import { type SpanName, startOf } from './spans.js';
@@ -50,7 +51,7 @@ export function rowsBy(
 ): readonly Row[] {
   const starts = new Map(days.map((day) => [day, startOf(day, by)]));
   const startIn = (row: Row) => starts.get(String(row.date));
-  const groups = rowsByKey(
+  const groups = groupBy(
     rows.filter((row) => startIn(row) !== undefined),
     (row) => `${startIn(row)}\u0000${ofItsCurrency(row, split).key}`,
   );

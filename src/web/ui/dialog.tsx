@@ -1,6 +1,6 @@
 /** Buttons that open a dialog. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './parts.js';
 
 interface DialogProps {
@@ -15,7 +15,8 @@ const FIELD = ':is(input, select, textarea):not(:disabled)';
 /** Open while mounted, with the focus in its first field if it has one; then the focus returns. */
 export function Dialog({ title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key: what is typed at once is in the field.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
     dialog.current?.querySelector<HTMLElement>(FIELD)?.focus();
