@@ -91,6 +91,8 @@ const WRITTEN = new URL('dist/pages/', PACKAGE_ROOT);
 const UI_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
+const OF_HEAD = 'HEAD answers as GET, without a body.';
+
 /** To be registered before the routes it describes. */
 export async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
   const { title, description, version, securitySchemes, plane } = options;
@@ -105,7 +107,7 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
       complete('openapiObject' in generated ? generated.openapiObject : generated.swaggerObject, plane),
     openapi: {
       openapi: '3.1.0',
-      info: { title, description, version, license: { name: 'MIT', identifier: 'MIT' } },
+      info: { title, description: `${description} ${OF_HEAD}`, version, license: { name: 'MIT', identifier: 'MIT' } },
       components: { securitySchemes: securitySchemes as never },
       security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     },

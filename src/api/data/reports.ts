@@ -69,7 +69,7 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   withUnreadBodies(app, (scope) => {
     for (const [endpoint, { readByPost }] of endpoints) {
       if (!readByPost) continue;
-      scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table)), handler);
+      scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table), ' by a JSON body'), handler);
     }
   });
 }
@@ -81,8 +81,14 @@ export const OWN_HEAD = { schema: { hide: true } };
 const BODY_LIMITS: BodyLimits = { maxMembers: 256, maxItems: 10_000 };
 
 /** Without schemas for Fastify: the gateway's own parser checks query and body. */
-const shown = (endpoint: string, operation: Operation) =>
-  shownToTeams('reports', `Report ${endpoint}`, operation);
+const shown = (endpoint: string, operation: Operation, by = '') =>
+  shownToTeams('reports', `${nameOf(endpoint)} report${by}: figures of an advertiser in a period`, operation);
+
+/** `campaigns/get` → `Campaigns` */
+function nameOf(endpoint: string): string {
+  const words = endpoint.replace(/(?<=.)\/get$/, '').replaceAll(/[/._~-]+/g, ' ').trim() || endpoint;
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
 
 function describeGet(endpoint: string, table: ParameterTable): Operation {
   return {

@@ -28,11 +28,11 @@ export function complete<T extends object>(generated: T, plane: Plane): T {
     const written = writeOperation({ path, method, shown, operation: one }, plane);
     paths[path] = {
       ...paths[path],
-      [method]: method === 'head' ? asHead(written, one.id) : written,
-      // Every GET has a HEAD.
-      ...(method === 'get' ? { head: asHead(written, freeId(`${one.id}Head`, ids)) } : {}),
+      [method]: method === 'head' ? asHead(written) : written,
     };
   }
+  // `info` says it of every GET, so that a reader does not meet each twice.
+  for (const item of Object.values(paths)) if (item.get !== undefined) delete item.head;
   const all = Object.values(paths).flatMap((item) => Object.values(item));
   const used = new Set(all.flatMap(({ tags }) => tags));
   const tags = Object.entries(plane.tags).filter(([name]) => used.has(name));

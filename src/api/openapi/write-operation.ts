@@ -265,11 +265,11 @@ function writeAnswer(answer: Answer, always: readonly ResponseHeader[]): Written
   };
 }
 
-/** The HEAD of a GET: its answers have no content. */
-export function asHead(get: Written, operationId: string): Written {
+/** A HEAD: its answers have no content. @param get the same as a GET */
+export function asHead(get: Written): Written {
   const responses = Object.entries(get.responses).map(([status, answer]) => {
     const { content: _content, [NAME]: name, ...bare } = answer;
     return [status, name === undefined ? bare : { ...bare, description: 'The problem that the GET has.' }];
   });
-  return { ...get, operationId, responses: Object.fromEntries(responses) };
+  return { ...get, responses: Object.fromEntries(responses) };
 }

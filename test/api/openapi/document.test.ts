@@ -87,12 +87,11 @@ describe.each(['data', 'admin'] as const)('the document of the %s plane', (plane
     expect(found).toEqual(expect.arrayContaining(wanted[plane]));
   });
 
-  it('has a HEAD for each GET, without bodies', async () => {
+  it('says once that HEAD answers as GET, and lists no HEAD beside a GET', async () => {
     const { document } = await describedPlane(plane);
-    for (const [path, { get, head }] of Object.entries(document.paths)) {
-      expect([path, head === undefined]).toEqual([path, get === undefined]);
-      expect(JSON.stringify(head?.responses ?? {})).not.toContain('"content"');
-    }
+    expect(document.info.description).toMatch(/ HEAD answers as GET, without a body\.$/);
+    for (const [path, { head }] of Object.entries(document.paths))
+      expect([path, head]).toEqual([path, undefined]);
   });
 });
 
@@ -109,7 +108,26 @@ describe('the codes of a problem', () => {
   });
 });
 
+it('a report has a summary in words, made from its path', async () => {
+  const endpoints = { 'campaigns/get': { readByPost: true }, 'sites/by-hour': {} };
+  const { paths } = await documentOf('data', { report: { endpoints } });
+  const { get, post } = paths[REPORT] ?? {};
+  expect(get?.summary).toBe('Campaigns report: figures of an advertiser in a period');
+  expect(post?.summary).toBe('Campaigns report by a JSON body: figures of an advertiser in a period');
+  expect(paths['/api/v1/report/sites/by-hour']?.get?.summary).toMatch(/^Sites by hour report: /);
+});
+
 describe('routes that the configuration declares', () => {
+  it('are listed as HEAD, without bodies, if they are declared for HEAD alone', async () => {
+    const both = ['GET', 'HEAD'].map((method) => ({ method, path: '/api/v1/both/*' }));
+    const routes = [...both, { method: 'HEAD', path: '/api/v1/alone/*' }];
+    const { paths } = await documentOf('data', { routes });
+    expect(Object.keys(paths['/api/v1/both/{segment}'] ?? {})).toEqual(['get']);
+    const { head } = paths['/api/v1/alone/{segment}'] ?? {};
+    expect(Object.keys(head?.responses ?? {})).toContain('2XX');
+    expect(JSON.stringify(head?.responses)).not.toContain('"content"');
+  });
+
   it('keep ids of their own where their paths differ by a sign alone', async () => {
     const routes = ['/api/v1/a.b/*', '/api/v1/a/b/*'].map((path) => ({ method: 'GET', path }));
     const data = await describedPlane('data', { routes });

@@ -9,12 +9,14 @@ interface Answer {
 }
 
 export interface Operation {
+  readonly summary?: string;
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly responses: Readonly<Record<string, Answer>>;
 }
 
 export interface Document {
+  readonly info: { readonly description: string };
   readonly servers: readonly object[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -68,9 +70,11 @@ export class Description {
     );
   }
 
+  /** A HEAD answers as its GET. */
   operationOf({ method, target }: Pick<Exchange, 'method' | 'target'>): Operation | undefined {
     const path = this.pathOf(target);
-    return path === null ? undefined : this.document.paths[path]?.[method.toLowerCase()];
+    const item = path === null ? undefined : this.document.paths[path];
+    return item?.[method.toLowerCase()] ?? (method === 'HEAD' ? item?.get : undefined);
   }
 
   answerOf(operation: Operation | undefined, status: string): Answer | undefined {
