@@ -5,7 +5,7 @@
  */
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { ProxySettings } from '../config/load.js';
-import { asGatewayError, GatewayError } from '../errors.js';
+import { asGatewayError, GatewayError, type GatewayErrorOptions } from '../errors.js';
 import { randomShare } from '../lib/chance.js';
 import { sleep } from '../lib/time.js';
 import { type CallDeadline, startDeadline, within } from './deadline.js';
@@ -142,7 +142,7 @@ async function tryUntil<T>(
   kind: CallKind,
   deadline: CallDeadline,
   attempt: Attempt<T>,
-  { tokens, retry, logger }: PlatformOptions,
+  { tokens, retry, circuit, logger }: PlatformOptions,
 ): Promise<T> {
   let retries = 0;
   let replaced: string | null = null;
@@ -159,11 +159,14 @@ async function tryUntil<T>(
       if (next === 'token' && kind !== 'write' && (replaced ?? refusedToken) === refusedToken)
         replaced = refusedToken;
       else if (next === 'network' && kind === 'read' && retries < retry.attempts) retries += 1;
-      else throw error;
+      else if (refusedToken !== null) throw changed(error, tokens.why());
+      else if (kind === 'write') throw error;
+      else
+        throw repeatable(error, Math.max(advice.waitMs ?? 0, circuit.leftMs(), retry.baseMs * 2 ** retries));
       // Full jitter, so that failed callers do not retry together.
       const backoffMs = () => randomShare() * retry.baseMs * 2 ** (retries - 1);
       const waitMs = next === 'token' ? 0 : Math.max(advice.waitMs ?? 0, backoffMs());
-      if (waitMs > deadline.leftMs()) throw error;
+      if (waitMs > deadline.leftMs()) throw repeatable(error, waitMs);
       logger.debug({ retries, waitMs, code: error.code }, 'platform call failed; retrying');
       await sleep(waitMs, { signal: deadline.signal }).catch(() => {
         throw error;
@@ -173,6 +176,18 @@ async function tryUntil<T>(
     }
   }
 }
+
+/** With `retry-after` for a platform that failed; not for a write, which may have been done. */
+function repeatable(error: GatewayError, waitMs: number): GatewayError {
+  if (error.code !== 'upstream_error') return error;
+  return changed(error, { retryAfterS: Math.min(MAX_ADVISED_S, Math.max(1, Math.ceil(waitMs / 1000))) });
+}
+
+/** A platform that asks for a longer wait is not believed. */
+const MAX_ADVISED_S = 900;
+
+const changed = (error: GatewayError, options: GatewayErrorOptions): GatewayError =>
+  new GatewayError(error.code, { ...error.options, status: error.status, ...options });
 
 /** A rejected token is always reported to the credential, which replaces it or stops calls. */
 async function whatNext(

@@ -6,7 +6,7 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
-import { asGatewayError, GatewayError } from '../errors.js';
+import { asGatewayError, GatewayError, type GatewayErrorOptions } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
 import type { CallReport } from '../telemetry/trace.js';
 import type { Budget } from './budget.js';
@@ -63,6 +63,8 @@ export interface TokenSource {
    * @returns whether another token is active now, so that a read may be retried
    */
   refused(id: string): Promise<boolean>;
+  /** Why there is no token that the platform accepts, and what to do, for callers; empty: not known. */
+  why(): Pick<GatewayErrorOptions, 'detail' | 'help'>;
   /** Reports that the platform accepted this token. */
   accepted(id: string): void;
 }
@@ -86,7 +88,7 @@ export interface PlatformOptions {
   readonly budget: Pick<Budget, 'acquire'>;
   readonly pace: Pick<Pace, 'waitMs' | 'started' | 'ended'>;
   readonly pause: Pause;
-  readonly circuit: Pick<Circuit, 'check' | 'run'>;
+  readonly circuit: Pick<Circuit, 'check' | 'run' | 'leftMs'>;
   readonly shares: Shares;
   readonly tokens: TokenSource;
   readonly retry: { readonly attempts: number; readonly baseMs: number };
@@ -166,7 +168,7 @@ export class Slot {
         this.#putBack();
         throw asGatewayError(error);
       }
-      this.#report(request, outcomeOf(error, deadline.signal));
+      this.#report(request, outcomeOf(error, deadline.signal), error);
       const isFinal = deadline.signal.aborted || error instanceof GatewayError;
       throw new CallFailed(asFailure(error, deadline.signal), isFinal ? 'never' : 'network');
     }
@@ -244,8 +246,9 @@ export class Slot {
     return outcome === 'network' && !isStreamed(request.body);
   }
 
-  #report({ method, onCall }: PlatformRequest, outcome: CallReport['outcome']): void {
+  #report({ method, onCall }: PlatformRequest, outcome: CallReport['outcome'], error?: unknown): void {
     const { team, deadline } = this.#admission;
+    const { code } = (error ?? {}) as { code?: unknown };
     const report: CallReport = {
       team,
       method,
@@ -253,6 +256,7 @@ export class Slot {
       status: this.#response?.statusCode ?? null,
       durationMs: this.#elapsedMs(),
       attempt: deadline.attempt,
+      ...(outcome === 'network' && typeof code === 'string' ? { code } : {}),
     };
     this.#options.onCall(report);
     onCall?.(report);

@@ -20,6 +20,8 @@ export interface CallReport {
   readonly durationMs: number;
   /** Attempt number, from 1. */
   readonly attempt: number;
+  /** Of a broken connection, as the system names it, e.g. `ECONNREFUSED`. */
+  readonly code?: string;
 }
 
 const FAILURES: readonly CallReport['outcome'][] = ['failed', 'network', 'timeout', 'invalid'];

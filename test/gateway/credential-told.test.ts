@@ -34,12 +34,15 @@ async function open(options: Parameters<typeof withGateway>[0] = {}) {
 
 describe('a revoked token', () => {
   it('stays refused, whatever time passes, until the platform answers again', async () => {
-    const { gateway, simulator, clock, ask } = await open();
+    const { gateway, key, simulator, clock, ask } = await open();
     expect(await readyz(gateway)).toMatchObject({ credential: 'unproven', ready: true });
     expect(await ask(WARM)).toBe('200');
     expect(await readyz(gateway)).toMatchObject({ credential: 'ok' });
     simulator.revoke();
     expect(await ask(COLD)).toBe('503 credential_unavailable');
+    const told = (await gateway.report(key, COLD)).json<{ detail: string; help: string }>();
+    expect(told.detail).toMatch(/^The platform refuses the token since \d\d:\d\d UTC \(.*\)\.$/);
+    expect(told.help).toContain('dsp-gateway token rotate');
     for (const passedMs of [0, 3 * SECOND, MINUTE, 10 * MINUTE]) {
       clock.advanceMonotonic(passedMs);
       clock.advance(passedMs);

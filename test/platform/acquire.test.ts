@@ -46,6 +46,7 @@ function open(broken: Broken = {}) {
     budget,
     pause,
     circuit: {
+      leftMs: () => 0,
       run: (call) => call(),
       check() {
         if (state.circuitOpen) throw new GatewayError('upstream_circuit_open', { retryAfterS: 1 });
@@ -72,6 +73,7 @@ function open(broken: Broken = {}) {
         if (broken.token) throw new GatewayError('credential_unavailable');
         return { id: 'tok_1', token: 'token' };
       },
+      why: () => ({}),
       accepted: () => {},
       refused: async () => false,
     },

@@ -42,6 +42,7 @@ export function createHarness(baseUrl: URL, options: HarnessOptions = {}) {
     rules: { baseUrl, loginPaths: options.loginPaths ?? ['/login'] },
     tokens: {
       current: options.tokens?.current ?? (() => ({ id: 'tok_1', token: TOKEN })),
+      why: () => ({ detail: 'The platform refuses the token.' }),
       accepted: (id) => options.tokens?.accepted?.(id),
       refused: async (id) => {
         refused.push(id);

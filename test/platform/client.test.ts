@@ -4,9 +4,11 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.js';
 import { createClock } from '../../src/lib/clock.js';
 import { createCircuit } from '../../src/platform/circuit.js';
+import type { CallKind } from '../../src/platform/client.js';
 import { startDeadline } from '../../src/platform/deadline.js';
 import { createPace } from '../../src/platform/pace.js';
 import { deadUrl, startHttpPlatform, startTcpPlatform } from '../support/raw-platform.js';
+import { unlimited } from '../support/unlimited.js';
 import { waitFor } from '../support/wait-for.js';
 import { createHarness, type HarnessOptions, READ, TOKEN } from './client-harness.js';
 
@@ -176,6 +178,22 @@ describe('a failed call', () => {
     expect((await ask()).status).toBe(200);
     expect(performance.now() - startedMs).toBeGreaterThan(990);
     expect(seen).toHaveLength(2);
+  });
+
+  it('says when to repeat: as the platform asks, or when the circuit lets a call through, but not of a write', async () => {
+    const advised = async (headers: Record<string, string>, kind: CallKind, leftMs = 0) => {
+      const circuit = Object.assign(unlimited().circuit, { leftMs: () => leftMs });
+      const { ask } = await open([status(500, headers)], { between: { circuit }, attempts: 0 });
+      const error = (await ask({ kind }).catch((thrown: unknown) => thrown)) as GatewayError;
+      expect(error.code).toBe('upstream_error');
+      return error.options.retryAfterS;
+    };
+    const asks = (seconds: string) => ({ 'retry-after': seconds });
+    expect(await advised(asks('7'), 'read')).toBe(7);
+    expect(await advised(asks('99999'), 'read')).toBe(900);
+    expect(await advised({}, 'read', 8400)).toBe(9);
+    expect(await advised({}, 'read')).toBe(1);
+    expect(await advised(asks('7'), 'write', 8400)).toBeUndefined();
   });
 
   it('is given up at once when the platform asks for longer than there is time', async () => {

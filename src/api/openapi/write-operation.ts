@@ -114,10 +114,13 @@ function problem(codes: readonly ErrorCode[], status: number | null): Answer {
   };
 }
 
+/** Statuses that may tell when to repeat. */
+const REPEATABLE: readonly number[] = [409, 429, 502, 503];
+
 function headersOf(status: number | null): ResponseHeader[] {
   const all: ResponseHeader[] = ['cache-control', 'vary'];
   if (status === 401) return [...all, 'www-authenticate'];
-  return status === 429 || status === 503 || status === 409 ? [...all, 'retry-after'] : all;
+  return status !== null && REPEATABLE.includes(status) ? [...all, 'retry-after'] : all;
 }
 
 export interface Generated {

@@ -4,10 +4,11 @@
  * wait before the next one, longer each time.
  */
 import type { Logger } from 'pino';
-import { GatewayError } from '../../errors.js';
+import { GatewayError, type GatewayErrorOptions } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
 import { sleep, startTicks, stopTicks } from '../../lib/time.js';
+import { since } from '../../lib/words.js';
 import type { Leases } from '../../store/port.js';
 import { GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import type { ActiveToken, TokenSource } from '../slot.js';
@@ -18,6 +19,8 @@ import { SealError } from './seal.js';
 import { activate, isExpired, isOver, mayRecover, noteRecovery, rollback, type Vault } from './vault.js';
 
 const LEAD_KEY = 'lease:{credential}:recover';
+const NEW_TOKEN =
+  'Ask your operator to give a new token with `dsp-gateway token rotate`; cached reports are still served.';
 /** How long a dead leader blocks others. */
 const LEAD_MS = 4000;
 const RENEW_EVERY_MS = 1000;
@@ -64,13 +67,17 @@ export class TokenRecovery implements TokenSource {
       if (this.#isCoolingDown()) {
         const leftMs = (this.#cooldown?.untilMs ?? 0) - this.options.clock.monotonicMs();
         const retryAfterS = Math.max(1, Math.ceil(leftMs / 1000));
-        throw new GatewayError('credential_unavailable', { retryAfterS });
+        throw new GatewayError('credential_unavailable', { ...this.why(), retryAfterS });
       }
       const { id, secret } = this.options.keeper.active();
       return { id, token: secret };
     } catch (error) {
       if (!(error instanceof SealError)) throw error;
-      throw new GatewayError('credential_unavailable', { internal: error.message, cause: error });
+      throw new GatewayError('credential_unavailable', {
+        detail: 'The stored platform token cannot be read.',
+        internal: error.message,
+        cause: error,
+      });
     }
   }
 
@@ -78,6 +85,20 @@ export class TokenRecovery implements TokenSource {
     const recovered = await this.#recover(id);
     if (!recovered) this.options.evidence.note(id, 'refused');
     return recovered;
+  }
+
+  why(): Pick<GatewayErrorOptions, 'detail' | 'help'> {
+    const { keeper, evidence, clock } = this.options;
+    const { active } = keeper.vault();
+    const nowMs = clock.now();
+    if (active === null) return { detail: 'The gateway has no platform token.', help: NEW_TOKEN };
+    if (isOver(active, nowMs))
+      return {
+        detail: `The platform token has been expired${since(active.expiresAt, nowMs)}.`,
+        help: NEW_TOKEN,
+      };
+    if (evidence.proof() !== 'refused') return {};
+    return { detail: `The platform refuses the token${since(active.refusedAt, nowMs)}.`, help: NEW_TOKEN };
   }
 
   accepted(id: string): void {
