@@ -20,9 +20,10 @@ beforeAll(async () => {
 it('stops writes, shows it on every page, and resumes them', async () => {
   const seen = await signedIn(`${url}#/writes`, 'Admin token', ADMIN_TOKEN);
   const { page, faults } = seen;
+  await page.getByRole('button', { name: 'Stop writes of all teams' }).waitFor();
   await page.getByRole('combobox').selectOption('growth');
   await page.getByLabel('Reason').fill('<b>a loop</b> \u202Ecreates campaigns');
-  await page.getByRole('button', { name: 'Stop writes' }).click();
+  await page.getByRole('button', { name: 'Stop writes of this team' }).click();
   const banner = page.getByText('Writes of growth are stopped');
   await banner.waitFor();
   for (const section of ['Overview', 'Teams', 'Cache', 'Credential', 'Audit']) {

@@ -275,6 +275,10 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
     );
   return (
     <p class="row">
+      <span class="quiet">
+        Swaps the two tokens: <code>{previous.fingerprint}</code> becomes active,{' '}
+        <code>{active.fingerprint}</code> previous.
+      </span>
       <ConfirmButton
         label="Roll back to the previous token"
         disabled={busy !== null}

@@ -1,4 +1,5 @@
 /** Stops of writes: the card that stops, and the banner that resumes. */
+import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { bodyOf } from '../../ui/form-values.js';
 import { moment } from '../../ui/format.js';
@@ -79,6 +80,7 @@ export function StopCard({ changed }: Changed) {
   const { api, may } = useAdmin();
   const { done } = useNotices();
   const teams = useGet<{ teams: readonly Team[] }>('/admin/v1/teams');
+  const [isOfOne, setIsOfOne] = useState(false);
   if (!may('POST /admin/v1/writes/stop')) return null;
   const fields = stopFields(teams.value?.teams ?? []);
   return (
@@ -88,7 +90,8 @@ export function StopCard({ changed }: Changed) {
       </p>
       <SchemaForm
         fields={fields}
-        submit="Stop writes"
+        submit={isOfOne ? 'Stop writes of this team' : 'Stop writes of all teams'}
+        changed={({ team }) => setIsOfOne(team !== '')}
         look="grave primary"
         send={async (values, set) => {
           await api.send('POST', '/admin/v1/writes/stop', bodyOf(fields, values));
