@@ -2,6 +2,7 @@
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
+import { costOf, momentIn, sentence } from '../lib/words.js';
 import { USAGE_FIELDS } from '../teams/usage/usage-day.js';
 import { call, steps } from './call-command.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
@@ -14,7 +15,7 @@ import { endWith, renderFinding, START, saysOf, withColours } from './verdict.js
 export const addStatusCommand = steps({
   name: 'status',
   operation: getStatus,
-  description: `Show the state of the gateway, with remedies; exit code 0: well or starting, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
+  description: `Show the state of the gateway, with remedies; exit code 0: well or starting, ${EXIT.warning}: warning, ${EXIT.notWell}: not well. A note, e.g. of a key that ends soon, does not change it; doctor warns of such a key.`,
   examples: ['status', 'status --json | jq .verdict'],
   async run({ send, terminal: plain, options }) {
     const terminal = withColours(plain);
@@ -22,7 +23,7 @@ export const addStatusCommand = steps({
       if (!(error instanceof Unreachable)) throw error;
       const finding = { level: 'not well', says: saysOf(error), do: START };
       const shown = { verdict: { level: 'not well', findings: [finding] } };
-      show(terminal, options, shown, () => renderFinding(finding));
+      show(terminal, options, shown, () => renderFinding(finding, terminal.nowMs()));
       return null;
     });
     if (status === null) return endWith('not well');
@@ -33,8 +34,8 @@ export const addStatusCommand = steps({
 
 function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): string {
   const { verdict, worst, version, uptimeSeconds, replicas, store, credential, cache, platform } = status;
-  const { retention = [] } = status;
-  const found = verdict.findings.map(renderFinding).join('');
+  const { retention = [], notes = [] } = status;
+  const found = verdict.findings.map((one) => renderFinding(one, nowMs)).join('');
   const { callsRunning, callsQueued } = platform;
   const expires =
     credential.expiresAt === null
@@ -43,6 +44,7 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
   const lines = renderFields([
     ['token', `${worst.credential}${expires}`],
     ['platform', `${worst.platform}; ${counted(callsRunning, 'call')} running, ${callsQueued} waiting`],
+    ['reports', costOf(status.reports)],
     ...retention.map(({ endpoint, days, source }): [string, string] => [
       'retention',
       `${endpoint}: the platform has no rows older than ${days} days (${source}); they are served from history`,
@@ -53,7 +55,12 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
     ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
     ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
   ]);
-  return `${found === '' ? 'WELL\n' : found}\n${lines}`;
+  const whole =
+    verdict.since === undefined
+      ? ''
+      : `${sentence(verdict.level).slice(0, -1)} since ${momentIn(Date.parse(verdict.since), nowMs)}.\n`;
+  const noted = notes.length === 0 ? '' : `${counted(notes.length, 'note')}: ${notes.join('; ')}.\n`;
+  return `${found === '' ? 'WELL\n' : found}${whole}${noted}\n${lines}`;
 }
 
 function describeUndeclared({ undeclaredParameters: seen }: AnswerOf<typeof getStatus>): [string, string][] {

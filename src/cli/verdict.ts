@@ -1,5 +1,5 @@
 /** Levels of `status` and `doctor`, as text and as exit codes. */
-import { sentence } from '../lib/words.js';
+import { momentIn, sentence } from '../lib/words.js';
 import { CommandError, EXIT } from './command-error.js';
 import type { Terminal } from './terminal.js';
 
@@ -15,6 +15,9 @@ export interface ShownFinding {
   readonly level: string;
   readonly says: string;
   readonly do: string | null;
+  /** ISO; absent: not known. */
+  readonly since?: string;
+  readonly details?: string;
 }
 
 /** What to do if the gateway does not answer. */
@@ -26,8 +29,18 @@ export function saysOf({ message }: Error): string {
 }
 
 /** E.g. `NOT WELL: The platform refuses the token since …`, and the remedy on the next line. */
-export function renderFinding({ level, says, do: advice }: ShownFinding): string {
-  return `${level.toUpperCase()}: ${says}\n${advice === null ? '' : `  do: ${advice}\n`}`;
+export function renderFinding(found: ShownFinding, nowMs: number): string {
+  const { level, says, do: advice, since, details } = found;
+  const lines = [
+    `${level.toUpperCase()}: ${says}`,
+    // Some say it themselves.
+    ...(since === undefined || says.includes(' since ')
+      ? []
+      : [`  since: ${momentIn(Date.parse(since), nowMs)}`]),
+    ...(details === undefined ? [] : [`  ${details}`]),
+    ...(advice === null ? [] : [`  do: ${advice}`]),
+  ];
+  return `${lines.join('\n')}\n`;
 }
 
 export function withColours(terminal: Terminal): Terminal {

@@ -43,3 +43,15 @@ const [STEP_MS, STEPS] = [10_000, 30];
 
 /** Of the last five minutes. */
 export const createRecentMinutes = (now: () => number) => createRecent(now, STEP_MS, STEPS);
+
+/** Names noted within the last five minutes. @param now wall time */
+export function createRecentNames(now: () => number) {
+  const notedAt = new Map<string, number>();
+  return {
+    note: (name: string): void => void notedAt.set(name, now()),
+    names(): readonly string[] {
+      for (const [name, atMs] of notedAt) if (Math.abs(now() - atMs) >= STEP_MS * STEPS) notedAt.delete(name);
+      return [...notedAt.keys()];
+    },
+  };
+}

@@ -39,3 +39,18 @@ export function since(isoTime: string | null, nowMs: number): string {
 export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!…]$/.test(message) ? '' : '.'}`;
 }
+
+/** What failed reports cost, in console and `status`: `3 of 10 reports failed in the last 5 minutes`. */
+export function costOf({
+  recent,
+  recentFailed,
+}: {
+  readonly recent: number;
+  readonly recentFailed: number;
+}): string {
+  const within = 'in the last 5 minutes';
+  const [all, failed] = [recent, recentFailed].map((count) => count.toLocaleString('en-US'));
+  if (recent === 0) return `no report was requested ${within}`;
+  if (recentFailed === 0) return `no report failed ${within}, of ${all}`;
+  return `${failed} of ${all} ${recent === 1 ? 'report' : 'reports'} failed ${within}`;
+}

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.js';
 import { createRecent, createRecentMinutes } from '../lib/recent.js';
 import { startTimer, stopTimer } from '../lib/time.js';
 import type { Bus } from '../store/port.js';
+import type { Failures } from '../telemetry/failures.js';
 import { type CallReport, isFailedCall } from '../telemetry/trace.js';
 import { type Budget, createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
@@ -137,12 +138,19 @@ const [HOUR_MS, HOURS] = [3_600_000, 24];
 function createRecentCalls(now: () => number) {
   const ofDay = createRecent(now, HOUR_MS, HOURS);
   const ofMinutes = createRecentMinutes(now);
+  let last: Omit<Failures, 'teams'> = { failedAtMs: null, why: null, answeredAtMs: null };
   return {
     /** An ended call. One whose caller disconnected has shown nothing about the platform. */
-    add(outcome: CallReport['outcome']): void {
-      ofDay.add(isFailedCall(outcome));
-      if (outcome !== 'aborted') ofMinutes.add(isFailedCall(outcome));
+    add(call: CallReport): void {
+      const { outcome } = call;
+      const isFailed = isFailedCall(outcome);
+      ofDay.add(isFailed);
+      if (outcome !== 'aborted') ofMinutes.add(isFailed);
+      if (isFailed) last = { failedAtMs: now(), why: whyFailed(call), answeredAtMs: null };
+      else if (outcome === 'answer' || outcome === 'rejected') last = { ...last, answeredAtMs: now() };
     },
+    /** The last failed call; `answeredAtMs`: an answer after it. */
+    last: () => last,
     /** Calls within the last day. */
     count: (): number => ofDay.sum().all,
     /** Within the last five minutes. */
@@ -151,4 +159,19 @@ function createRecentCalls(now: () => number) {
       return { calls, failed };
     },
   };
+}
+
+const BROKEN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'host name not found',
+  EAI_AGAIN: 'host name not found',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+};
+
+/** In a few words of the gateway, without text of the platform or addresses. */
+function whyFailed({ outcome, status, durationMs, code = '' }: CallReport): string {
+  if (outcome === 'failed') return `status ${status}`;
+  if (outcome === 'timeout') return `timed out after ${Math.round(durationMs / 1000)} s`;
+  return outcome === 'invalid' ? 'unreadable answer' : (BROKEN[code] ?? 'connection broken');
 }

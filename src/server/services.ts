@@ -151,6 +151,7 @@ async function createParts(options: ServicesOptions) {
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
     recentReports: tally.recentReports,
+    failures: () => ({ ...traffic.recentCalls.last(), teams: tally.failedTeams() }),
     keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,
     isPaged: () => reporting.isPaged(),
     waitingReaders: () => reporting.feed.tail.size,
@@ -167,7 +168,7 @@ async function createParts(options: ServicesOptions) {
     retry: config.platform.retry,
     userAgent: `dsp-gateway/${VERSION}`,
     onCall(call) {
-      traffic.recentCalls.add(call.outcome);
+      traffic.recentCalls.add(call);
       metrics.platformCall(call);
       tally.addCall(call.team);
     },

@@ -4,7 +4,8 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { momentIn, roughly, since } from '../lib/words.js';
+import { minuteOf, momentIn, roughly, since } from '../lib/words.js';
+import { failedUntil } from './failures.js';
 import type { GaugeRow, Measured } from './measured.js';
 
 /** Parts whose condition each process shares with the others as a text. */
@@ -42,6 +43,8 @@ interface Condition {
 }
 
 export const ROTATE = 'Run dsp-gateway token rotate --expires <date>, which asks for a new token.';
+const LOOK =
+  'Look at the causes in the log or with dsp-gateway tail --outcome failed, then ask the platform (5xx, timeout, unreadable response) or check the network.';
 const CHECK_DISK = 'Check the disk of the data folder (GATEWAY_DATA_DIR) and its load.';
 const CACHED_ONLY = 'only cached reports are served';
 
@@ -175,10 +178,11 @@ const CREDENTIAL: readonly Condition[] = [
     'expiring',
     'warning',
     ({ expiresAt, expiryKnown, renewsAt }, nowMs) => {
-      const left = expiresAt === null ? '' : `in ${roughly(Date.parse(expiresAt) - nowMs)}`;
+      if (expiresAt === null) return 'The token expires soon.';
+      const left = `in ${roughly(Date.parse(expiresAt) - nowMs)}`;
       const assumed = expiryKnown === false ? '; assumed: one year after it was first seen' : '';
       const renewal = renewsAt === null ? '' : ', and its renewal has failed so far';
-      return `The token expires on ${expiresAt?.slice(0, 10)} (${left}${assumed})${renewal}.`;
+      return `The token expires on ${expiresAt.slice(0, 10)} (${left}${assumed})${renewal}.`;
     },
     {
       alert: 'DspGatewayTokenExpiresSoon',
@@ -227,18 +231,22 @@ function failingCalls(
 ): Condition {
   return {
     ...{ ...rest, part: 'platform', text },
-    read: ({ recentCalls }) => {
+    read: ({ recentCalls, failures }) => {
       const { calls, failed } = recentCalls.lastMinutes();
-      return (
-        calls >= ofAtLeast &&
-        failed > share * calls &&
-        `${text}: ${failed} of ${calls} within the last 5 minutes`
-      );
+      if (calls < ofAtLeast || failed <= share * calls) return false;
+      const untilMs = failedUntil(failures());
+      const until = untilMs === null ? '' : `; until ${minuteOf(untilMs).slice(11)}`;
+      return `${text}: ${failed} of ${calls} within the last 5 minutes${until}`;
     },
-    advice: (_, shown) => ({
-      says: `Platform calls fail (${shown.slice(text.length + 2)}): ${effect}.`,
-      do: 'Look at the causes in the log or with dsp-gateway tail --outcome failed, then ask the platform (5xx, timeout, unreadable response) or check the network.',
-    }),
+    advice: (_, shown) => {
+      const [counted, until] = shown.slice(text.length + 2).split('; ');
+      if (until !== undefined)
+        return {
+          says: `Platform calls failed ${until} (${counted}); the last call succeeded.`,
+          do: 'Wait: if no more calls fail, this warning ends within five minutes.',
+        };
+      return { says: `Platform calls fail (${counted}): ${effect}.`, do: LOOK };
+    },
   };
 }
 
@@ -314,7 +322,7 @@ const PLATFORM: readonly Condition[] = [
     },
     advice: (_, text) => ({
       says: `The platform is ${text}, and ${CACHED_ONLY}.`,
-      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the next report that is not cached tries it again, and dsp-gateway doctor does so at once.',
+      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the next request that needs the platform tries it, or press “Check everything now” on the Overview, or run dsp-gateway doctor.',
     }),
     gauge: {
       name: 'dsp_gateway_platform_circuit_open',

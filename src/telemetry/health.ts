@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox';
 import { VERSION } from '../lib/package-root.js';
 import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
 import { CONDITIONS, Finding, type HealthPart, LEVELS } from './conditions.js';
+import { Failures, joinFailures, NO_FAILURES } from './failures.js';
 import type { Measured } from './measured.js';
 
 /** `ok`, or what is wrong; never a secret or an address. */
@@ -25,7 +26,7 @@ type Load = Readonly<Record<(typeof LOADS)[number], number>>;
 const eachLoad = <T>(read: (name: keyof Load) => T) =>
   Object.fromEntries(LOADS.map((name) => [name, read(name)])) as Record<keyof Load, T>;
 
-/** Since when a part has been so bad, over all processes. */
+/** Since when a part has not been well, or all parts together so bad, over all processes. */
 export const Since = Type.Object(
   { level: Finding.properties.level, at: Type.String({ format: 'date-time' }) },
   { title: 'Since' },
@@ -42,8 +43,9 @@ export interface HeldToken {
 
 /** What a process reports. */
 export interface ProcessHealth extends Conditions, Load, HeldToken {
-  /** As this process knows it; null: the part is well. */
-  readonly since: Readonly<Record<HealthPart, Since | null>>;
+  /** As this process knows it; null: well. `whole`: all parts. */
+  readonly since: Readonly<Record<HealthPart | 'whole', Since | null>>;
+  readonly failures: Failures;
   /** Unique among all processes. */
   readonly id: string;
   readonly host: string;
@@ -62,7 +64,7 @@ export type Health = ReturnType<typeof createHealth>;
 export function createHealth(id: string, measured: () => Measured, held: () => HeldToken, now: () => number) {
   const sources: (() => readonly ProcessHealth[])[] = [];
   const host = hostname();
-  let since: ProcessHealth['since'] = eachPart(() => null);
+  let since: ProcessHealth['since'] = { ...eachPart(() => null), whole: null };
 
   function read(): ProcessHealth {
     const gateway = measured();
@@ -84,6 +86,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
       recentReports: reports.all,
       recentFailedReports: reports.failed,
       since,
+      failures: gateway.failures(),
       ...held(),
     };
   }
@@ -97,24 +100,33 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
 
   /**
    * Of each part: the earliest time that a process knows, and that this one takes over, so that a restart of one of them does
-   * not lose it. A part that got worse begins anew; one that got better was at least so bad before.
+   * not lose it; a part that gets worse or better keeps it. The whole begins anew if it gets worse.
    */
   function own(): ProcessHealth {
     const all = [read(), ...others()];
     const worst = worstOfAll(all);
-    since = eachPart((part) => {
-      const level = levelOf(part, worst[part]);
-      if (level === null) return null;
-      const known = all.flatMap((one) => one.since[part] ?? []).filter((one) => isAsBad(one.level, level));
+    const earliest = (of: keyof ProcessHealth['since'], level: Finding['level'], least = level): Since => {
+      const known = all.flatMap((one) => one.since[of] ?? []).filter((one) => isAsBad(one.level, least));
       const [at = ''] = [new Date(now()).toISOString(), ...known.map((one) => one.at)].sort();
       return { level, at };
-    });
+    };
+    const levels = eachPart((part) => levelOf(part, worst[part]));
+    const level = LEVELS.findLast((one) => Object.values(levels).some((of) => of === one)) ?? 'well';
+    const parts = eachPart((part) =>
+      levels[part] === null ? null : earliest(part, levels[part], 'starting'),
+    );
+    since = { ...parts, whole: level === 'well' ? null : wholeSince(earliest('whole', level), parts) };
     return { ...(all[0] as ProcessHealth), since };
   }
 
   function worstOfAll(all: readonly ProcessHealth[]): Conditions {
     const { recentCalls: calls, recentFailedCalls: failed } = addLoads(all);
-    const together = { ...measured(), recentCalls: { lastMinutes: () => ({ calls, failed }) } };
+    const failures = joinFailures(all.map((one) => one.failures));
+    const together = {
+      ...measured(),
+      recentCalls: { lastMinutes: () => ({ calls, failed }) },
+      failures: () => failures,
+    };
     const textsOf = (part: HealthPart) => [readPart(part, together), ...all.map((one) => one[part])];
     return eachPart((part) => worstOf(part, textsOf(part)));
   }
@@ -167,6 +179,13 @@ function severity(part: HealthPart, text: string): number {
   return at < 0 ? CONDITIONS.length : at + 1;
 }
 
+/** If the whole is a warning, it is at least as old as each part; a part that is worse now may have been a warning first. */
+function wholeSince(known: Since, parts: Readonly<Record<HealthPart, Since | null>>): Since {
+  if (known.level !== 'warning') return known;
+  const [at = known.at] = [known.at, ...Object.values(parts).flatMap((one) => one?.at ?? [])].sort();
+  return { ...known, at };
+}
+
 /** @returns null for `ok` */
 function levelOf(part: HealthPart, text: string): Finding['level'] | null {
   if (text === 'ok') return null;
@@ -191,6 +210,7 @@ const Report = recordForm(
     platform: Type.Optional(Type.String()),
     ...eachLoad(() => Type.Optional(Type.Number())),
     since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
+    failures: Type.Optional(Failures),
     tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
@@ -215,7 +235,8 @@ function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
     version: report.version ?? '',
     ...eachPart((part) => report[part] ?? 'ok'),
     ...eachLoad((name) => report[name] ?? 0),
-    since: eachPart((part) => report.since?.[part] ?? null),
+    since: { ...eachPart((part) => report.since?.[part] ?? null), whole: report.since?.whole ?? null },
+    failures: report.failures ?? NO_FAILURES,
     tokenId: report.tokenId ?? null,
     tokenSince: report.tokenSince ?? null,
   };

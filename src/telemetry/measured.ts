@@ -1,3 +1,5 @@
+import type { Failures } from './failures.js';
+
 export interface GaugeRow {
   readonly name: string;
   readonly help: string;
@@ -47,6 +49,7 @@ export interface Measured {
     /** Platform calls within the last five minutes. */
     lastMinutes(): { readonly calls: number; readonly failed: number };
   };
+  readonly failures: () => Failures;
   /** Reports within the last five minutes, and those that could not be answered. */
   readonly recentReports: () => { readonly all: number; readonly failed: number };
   /** Whether the platform returned a paged report within the last day. */

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { CONDITIONS, Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './conditions.js';
+import { describeFailures } from './failures.js';
 import type { Conditions, ProcessHealth } from './health.js';
 import type { Measured } from './measured.js';
 
@@ -11,8 +12,11 @@ const TimedFinding = Type.Object(
     since: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'Since when the part has been so bad, over all processes; absent: not known.',
+        description: 'Since when the part has not been well, over all processes; absent: not known.',
       }),
+    ),
+    details: Type.Optional(
+      Type.String({ description: 'The last failed call, and the teams whose reports failed.' }),
     ),
   },
   { title: 'TimedFinding' },
@@ -21,6 +25,12 @@ const TimedFinding = Type.Object(
 export const Verdict = Type.Object(
   {
     level: Type.Enum([...LEVELS], { description: 'The worst of the findings.' }),
+    since: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Since when the level has been so bad, over all processes; absent: not known.',
+      }),
+    ),
     findings: Type.Array(TimedFinding, { description: 'The worst first.' }),
   },
   { title: 'Verdict' },
@@ -30,13 +40,13 @@ export type Verdict = Frozen<Static<typeof Verdict>>;
 /**
  * @param ready whether this process is ready
  * @param worst the worst condition of each part over all processes
- * @param since since when each is so bad
+ * @param seen since when they are not well, and the failures of all processes together
  */
 export function verdictOf(
   gateway: Measured,
   ready: boolean,
   worst: Conditions,
-  since?: ProcessHealth['since'],
+  seen?: Pick<ProcessHealth, 'since' | 'failures'>,
 ): Verdict {
   const known = CONDITIONS.flatMap(({ part, text, level, read, advice }) => {
     const shown = isHealthPart(part) ? worst[part].startsWith(text) && worst[part] : read(gateway) && text;
@@ -54,18 +64,30 @@ export function verdictOf(
   const findings = ready || found.some(({ level }) => level === 'not well') ? found : [...found, NOT_READY];
   const sorted = findings
     .map((found) => {
-      const known = isHealthPart(found.part) ? (since?.[found.part] ?? null) : null;
-      return known === null ? found : { ...found, since: known.at };
+      const known = isHealthPart(found.part) ? (seen?.since[found.part] ?? null) : null;
+      const isFailing = seen !== undefined && found.part === 'platform' && /fail/.test(worst.platform);
+      const details = isFailing ? describeFailures(seen.failures) : '';
+      return {
+        ...found,
+        ...(known === null ? {} : { since: known.at }),
+        ...(details === '' ? {} : { details }),
+      };
     })
     .sort((a, b) => LEVELS.indexOf(b.level) - LEVELS.indexOf(a.level));
-  return { level: sorted[0]?.level ?? 'well', findings: sorted };
+  const level = sorted[0]?.level ?? 'well';
+  const whole = seen?.since.whole ?? null;
+  return { level, ...(whole?.level === level ? { since: whole.at } : {}), findings: sorted };
 }
 
-/** For callers without a key: of the parts that processes share, without the store's reason, which may hold an address. */
+/**
+ * For callers without a key: of the parts that processes share, without the store's reason, which may hold an address, and
+ * without the times of the token.
+ */
 export function publicFindings(gateway: Measured, ready: boolean, worst: Conditions): readonly Finding[] {
   const { reason: _reason, ...health } = gateway.store.health();
   const store: Measured['store'] = Object.assign(Object.create(gateway.store), { health: () => health });
-  const { findings } = verdictOf({ ...gateway, store }, ready, worst);
+  const outlook = () => ({ ...gateway.outlook(), expiresAt: null, refusedAt: null });
+  const { findings } = verdictOf({ ...gateway, store, outlook }, ready, worst);
   return findings.filter(({ part }) => part === 'gateway' || isHealthPart(part));
 }
 

@@ -319,6 +319,21 @@ it('usage shows how much the cache answered', async () => {
 });
 
 describe('status and audit', () => {
+  it('name a key that ends soon as a note beside well, of which doctor warns', async () => {
+    await done('teams create ending --advertisers 1');
+    const expiresAt = new Date(opened.inside.clock.now() + 3 * 86_400_000).toISOString();
+    const issued = await done(`keys issue ending --label dashboards --expires ${expiresAt} --json`);
+    const { id } = issued.json<{ id: string }>();
+    expect((await done('status')).stdout).toMatch(
+      /^WELL\n1 note: key 'dashboards' of team ending ends in 3 days\.\n\n/,
+    );
+    const { code, stdout } = await cli('doctor');
+    expect([code, stdout]).toEqual([1, expect.stringContaining("'dashboards' of team ending")]);
+    await done(`keys revoke ${id}`);
+    await done('teams delete ending --yes');
+    expect((await done('status')).stdout).toMatch(/^WELL\n\n(?:.*\n)*reports +/);
+  });
+
   it('are told', async () => {
     const { stdout } = await done('status');
     expect(stdout).toMatch(/^WELL\n\ntoken +ok, expires on \d{4}-\d\d-\d\d \(in \d+ d/);

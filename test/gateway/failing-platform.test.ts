@@ -45,7 +45,15 @@ it('the platform answers 500 to nine of ten calls: not well in status, doctor, /
   expect(await readyz(gateway)).toMatchObject({ status: 200, platform: says, worst: { platform: says } });
   expect(await verdict(gateway)).toMatchObject({
     level: 'not well',
-    findings: [{ level: 'not well', part: 'platform', says: expect.stringContaining('27 of 30') }],
+    since: expect.any(String),
+    findings: [
+      {
+        level: 'not well',
+        part: 'platform',
+        says: expect.stringContaining('27 of 30'),
+        details: 'Last failure: status 500. Teams: team-1.',
+      },
+    ],
   });
   const { checks } = (await gateway.manage('POST', '/doctor')) as { checks: readonly object[] };
   expect(checks).toContainEqual(
@@ -58,6 +66,29 @@ it('the platform answers 500 to nine of ten calls: not well in status, doctor, /
   const gauges = await gateway.services.metrics.registry.metrics();
   expect(gauges).toMatch(/^dsp_gateway_platform_recent_calls 30$/m);
   expect(gauges).toMatch(/^dsp_gateway_platform_recent_failed_calls 27$/m);
+});
+
+describe('the last failure', () => {
+  it.each([
+    [{ kind: 'garbage' }, 'unreadable answer'],
+    [{ kind: 'reset' }, 'connection reset'],
+  ])('of %o is told as: %s', async (fault, why) => {
+    const { gateway, key } = await withTeam(CALM);
+    await ask(gateway, key, 10, fault);
+    const [found] = (await verdict(gateway)).findings;
+    expect(found?.details).toBe(`Last failure: ${why}. Teams: team-1.`);
+  });
+
+  it('that was mended is told in the past until five minutes are over', async () => {
+    const { gateway, key } = await withTeam(CALM);
+    await ask(gateway, key, 11, FAILS);
+    await ask(gateway, key, 1, null);
+    expect((await verdict(gateway)).findings[0]?.says).toMatch(
+      /^Platform calls failed until \d\d:\d\d UTC \(11 of 12 .*\); the last call succeeded\.$/,
+    );
+    gateway.clock.pass(6 * MINUTE);
+    expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+  });
 });
 
 describe('the share of failed calls', () => {

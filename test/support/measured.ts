@@ -1,4 +1,5 @@
 /** A gateway that is well, as its conditions and gauges read it. */
+import { NO_FAILURES } from '../../src/telemetry/failures.js';
 import type { Measured } from '../../src/telemetry/measured.js';
 
 export function measured(changes: Partial<Measured> = {}): Measured {
@@ -22,6 +23,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     pause: { leftMs: () => 0 },
     pace: { status: () => null, waitMs: () => 0 },
     recentCalls: { lastMinutes: () => ({ calls: 0, failed: 0 }) },
+    failures: () => NO_FAILURES,
     recentReports: () => ({ all: 0, failed: 0 }),
     circuit: { isOpen: false, failures: 0, leftMs: () => 0 },
     isPaged: () => false,

@@ -137,6 +137,18 @@ it.each<[Partial<Measured>, string]>([
   expect(findingsOf(changes)[0]?.says).toBe(says);
 });
 
+it('tells callers without a key no time of the token', () => {
+  const times = { expiresAt: '2026-11-30T00:00:00.000Z', refusedAt: STOP.at };
+  for (const [state, says] of [
+    ['expiring', 'The token expires soon.'],
+    ['expired', 'The token has been expired: only cached reports are served.'],
+    ['refused', 'The platform refuses the token: only cached reports are served.'],
+  ] as const) {
+    const ill = measured(OF_TOKEN(state, times));
+    expect(publicFindings(ill, true, healthOf(ill).worst())).toMatchObject([{ says }]);
+  }
+});
+
 it('tells callers without a key the sentences of shared parts, without an address of the store', () => {
   const reason = 'connect ECONNREFUSED 10.0.0.7:6379';
   const ill = measured({

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runChecks } from '../../src/telemetry/checks.js';
 import { HEALTH_PARTS } from '../../src/telemetry/conditions.js';
+import { type Failures, joinFailures, NO_FAILURES } from '../../src/telemetry/failures.js';
 import {
   addLoads,
   type Conditions,
@@ -45,7 +46,8 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   store: 'ok',
   credential: 'ok',
   platform: 'ok',
-  since: { store: null, credential: null, platform: null },
+  since: { store: null, credential: null, platform: null, whole: null },
+  failures: NO_FAILURES,
   tokenId: null,
   tokenSince: null,
   ...LOAD,
@@ -121,6 +123,52 @@ describe('failed platform calls', () => {
   });
 });
 
+/** The last call failed at noon, and was answered so many seconds later; null: not yet. */
+const failedAtNoon = (answeredS: number | null, teams: readonly string[] = []): Failures => ({
+  ...{ failedAtMs: NOON, why: 'status 500', teams: [...teams] },
+  answeredAtMs: answeredS === null ? null : NOON + answeredS * 1000,
+});
+
+describe('platform calls that failed until a call succeeded', () => {
+  const told = (failures: Failures) => {
+    const gateway = measured({ ...called(12, 11), failures: () => failures });
+    const health = open({ ...called(12, 11), failures: () => failures });
+    return verdictOf(gateway, true, health.worst(), health.own());
+  };
+
+  it('are told in the past, with the time of the last failure, at the same level', () => {
+    expect(told(failedAtNoon(null)).findings[0]?.says).toMatch(/^Platform calls fail \(11 of 12 /);
+    expect(told(failedAtNoon(30))).toMatchObject({
+      level: 'warning',
+      findings: [
+        {
+          says: 'Platform calls failed until 12:00 UTC (11 of 12 within the last 5 minutes); the last call succeeded.',
+          do: expect.stringMatching(/^Wait: /),
+        },
+      ],
+    });
+  });
+
+  it('name the last failure and the teams of failed reports, the first ones by name', () => {
+    expect(told(failedAtNoon(null)).findings[0]?.details).toBe('Last failure: status 500.');
+    const details = (...teams: string[]) => told(failedAtNoon(null, teams)).findings[0]?.details;
+    expect(details('growth')).toBe('Last failure: status 500. Teams: growth.');
+    expect(details('apac', 'emea', 'growth')).toMatch(/Teams: apac, emea, growth\.$/);
+    expect(details('apac', 'emea', 'growth', 'q')).toMatch(/Teams: apac, emea and 2 others\.$/);
+  });
+
+  it('are judged over all processes: another one’s later failure is the last', () => {
+    const health = open({ ...called(12, 11), failures: () => failedAtNoon(1, ['growth']) });
+    const later = { failedAtMs: NOON + 2000, why: 'connection refused', answeredAtMs: null, teams: ['emea'] };
+    health.hear(() => [other({ failures: later })]);
+    const all = health.processes().map(({ failures }) => failures);
+    expect(health.worst().platform).toBe('some calls fail: 11 of 12 within the last 5 minutes');
+    const expected = { why: 'connection refused', failedAtMs: NOON + 2000, teams: ['emea', 'growth'] };
+    expect(joinFailures(all)).toMatchObject(expected);
+    expect(joinFailures(all.toReversed())).toEqual(joinFailures(all));
+  });
+});
+
 describe('the health of all processes', () => {
   it('is the worst of each part, whoever has it', () => {
     const health = open(AWAY);
@@ -192,14 +240,26 @@ describe('since when a part is so bad', () => {
     expect(platform()).toEqual({ level: 'not well', at: at(9) });
   });
 
-  it('begins anew when the part gets worse, not when it gets better', () => {
-    const { state, platform } = scene();
+  it('stays when the part gets worse or better; the whole has been so bad since it got worse', () => {
+    const { state, health } = scene();
+    const seen = () => {
+      const { platform, whole } = health.own().since;
+      return [platform, whole];
+    };
     state.paused = true;
-    expect(platform()).toEqual({ level: 'warning', at: at(0) });
+    const first = { level: 'warning', at: at(0) };
+    expect(seen()).toEqual([first, first]);
     [minute, state.open] = [1, true];
-    expect(platform()).toEqual({ level: 'not well', at: at(1) });
+    expect(seen()).toEqual([
+      { level: 'not well', at: at(0) },
+      { level: 'not well', at: at(1) },
+    ]);
+    const { level, since, findings } = verdictOf(measured(), true, health.worst(), health.own());
+    expect([level, since, findings[0]?.since]).toEqual(['not well', at(1), at(0)]);
     [minute, state.open] = [2, false];
-    expect(platform()).toEqual({ level: 'warning', at: at(1) });
+    expect(seen()).toEqual([first, first]);
+    state.paused = false;
+    expect(seen()).toEqual([null, null]);
   });
 
   it('is the earliest that any process knows, which one that starts takes over', () => {
@@ -211,7 +271,7 @@ describe('since when a part is so bad', () => {
     [state.others, state.open] = [[], true];
     expect(platform()).toEqual({ level: 'not well', at: at(-7) });
     const { platform: text } = health.worst();
-    const found = verdictOf(measured(), true, { ...OK, platform: text }, health.own().since);
+    const found = verdictOf(measured(), true, { ...OK, platform: text }, health.own());
     expect(found.findings).toMatchObject([{ part: 'platform', since: at(-7) }]);
   });
 });

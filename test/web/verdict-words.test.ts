@@ -1,6 +1,7 @@
 /** What the Overview says first. */
 import { describe, expect, it } from 'vitest';
-import { costOf, headlineOf, lastsOf, pageOf, type Status } from '../../src/web/console/verdict-words.js';
+import { costOf } from '../../src/lib/words.js';
+import { headlineOf, lastsOf, pageOf, type Status, wholeOf } from '../../src/web/console/verdict-words.js';
 
 type Finding = Status['verdict']['findings'][number];
 
@@ -24,14 +25,14 @@ describe('the headline', () => {
     expect(headline([300, 1]).words).toBe('Working; 1 of 300 reports failed in the last 5 minutes');
   });
 
-  it('tells a small share beside that it works, and warns of a large one, though few calls give no finding', () => {
+  it('tells failed reports beside that it works, of any share: the level is the server’s', () => {
     expect(headline([10, 2])).toEqual({
       words: 'Working; 2 of 10 reports failed in the last 5 minutes',
       tone: 'info',
     });
     expect(headline([5, 3])).toEqual({
-      words: 'Reports fail',
-      tone: 'warn',
+      words: 'Working; 3 of 5 reports failed in the last 5 minutes',
+      tone: 'info',
     });
   });
 
@@ -61,6 +62,15 @@ it('says for how long, if it is known and the finding does not say it', () => {
   expect(lastsOf(finding({ since }), now)).toBe('for 12 min, since 2026-11-29 01:20 UTC');
   expect(lastsOf(finding(), now)).toBe('');
   expect(lastsOf(finding({ since, says: 'the platform refuses the token since 01:20' }), now)).toBe('');
+});
+
+it('says for how long the whole is so bad', () => {
+  const now = Date.parse('2026-11-29T01:32:00.000Z');
+  const whole = { level: 'not well' as const, findings: [] };
+  expect(wholeOf({ ...whole, since: '2026-11-29T01:20:00.000Z' }, now)).toBe(
+    'Not well for 12 min, since 2026-11-29 01:20 UTC.',
+  );
+  expect(wholeOf(whole, now)).toBe('');
 });
 
 it('finds the page that does what is advised', () => {

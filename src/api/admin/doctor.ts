@@ -5,23 +5,17 @@ import { sentence } from '../../lib/words.js';
 import type { Outlook } from '../../platform/credential/outlook.js';
 import type { TokenProof } from '../../platform/credential/verify-token.js';
 import type { Services } from '../../server/services.js';
-import type { KeyRecord } from '../../teams/auth/key-record.js';
 import { type CheckResult, type Look, notWell, runChecks, skipped, warning } from '../../telemetry/checks.js';
 import { type Finding, ROTATE } from '../../telemetry/conditions.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import { runDoctor } from '../operations/overview.js';
+import { describeKey, endingKeys, validKeys } from './ending-keys.js';
 import { serve } from './serve.js';
 
-const DAY_MS = 86_400_000;
-const SOON_MS = 14 * DAY_MS;
 const MAX_NAMED = 5;
 
 function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<string, Look>> {
-  const expiresAtMs = ({ expiresAt }: KeyRecord) =>
-    expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
-  const validKeys = (teamId: string) =>
-    directory.keysOf(teamId).filter((key) => !directory.isRevoked(key) && expiresAtMs(key) > clock.now());
   return {
     teams: async () => {
       const teams = directory.teams();
@@ -43,17 +37,18 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
     },
     keys: async () => {
       const teams = directory.teams();
-      const keys = teams.flatMap(({ id }) => validKeys(id));
-      const without = teams.filter(({ id, disabled }) => !disabled && validKeys(id).length === 0);
+      const valid = (id: string) => validKeys(directory, id, clock.now());
+      const keys = teams.flatMap(({ id }) => valid(id));
+      const without = teams.filter(({ id, disabled }) => !disabled && valid(id).length === 0);
       if (without.length > 0)
         return warning(
           `These teams have no valid key: ${named(without.map(({ id }) => id))}.`,
           `Run dsp-gateway keys issue ${without[0]?.id}.`,
         );
-      const ending = keys.filter((key) => expiresAtMs(key) - clock.now() < SOON_MS);
+      const ending = endingKeys(directory, clock.now());
       if (ending.length > 0)
         return warning(
-          `These keys expire within 14 days: ${named(ending.map(({ id, teamId }) => `${id} of ${teamId}`))}.`,
+          `These keys expire within 14 days: ${named(ending.map((key) => describeKey(key, clock.now())))}.`,
           `Run dsp-gateway keys issue ${ending[0]?.teamId} in time, and give the new key to the team.`,
         );
       return `${keys.length} valid`;

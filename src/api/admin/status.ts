@@ -5,11 +5,13 @@ import { uptimeMs } from '../../lib/time.js';
 import { inWords } from '../../reports/learn/state.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import type { Services } from '../../server/services.js';
+import { joinFailures } from '../../telemetry/failures.js';
 import { addLoads } from '../../telemetry/health.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { getStatus } from '../operations/overview.js';
+import { describeKey, endingKeys } from './ending-keys.js';
 import { serve } from './serve.js';
 
 type Status = AnswerOf<typeof getStatus>;
@@ -19,7 +21,8 @@ export function registerStatus(
   options: Services,
   { readiness, dataUrl }: { readonly readiness: () => Readiness; readonly dataUrl: () => string | null },
 ): void {
-  const { store, registry, outlook, limits, health, log, measured, brake, reporting, l1, clock } = options;
+  const { store, registry, directory, outlook, limits, health, log, measured, brake, reporting, l1, clock } =
+    options;
   serve(app, getStatus, async (): Promise<Status> => {
     const state = readiness();
     const { reason } = store.health();
@@ -29,7 +32,11 @@ export function registerStatus(
     const logged = log.health();
     const faulty = measured.secretFaults();
     return {
-      verdict: verdictOf(measured, state.ready, state.worst, processes[0]?.since),
+      verdict: verdictOf(measured, state.ready, state.worst, {
+        since: health.own().since,
+        failures: joinFailures(processes.map(({ failures }) => failures)),
+      }),
+      notes: endingKeys(directory, clock.now()).map((key) => `key ${describeKey(key, clock.now())}`),
       version: VERSION,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),
       dataUrl: dataUrl(),

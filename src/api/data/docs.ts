@@ -107,7 +107,12 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
       complete('openapiObject' in generated ? generated.openapiObject : generated.swaggerObject, plane),
     openapi: {
       openapi: '3.1.0',
-      info: { title, description: `${description} ${OF_HEAD}`, version, license: { name: 'MIT', identifier: 'MIT' } },
+      info: {
+        title,
+        description: `${description} ${OF_HEAD}`,
+        version,
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
       components: { securitySchemes: securitySchemes as never },
       security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     },

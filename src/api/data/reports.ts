@@ -69,7 +69,11 @@ export function registerReports(app: FastifyInstance, routes: ReportRoutes): voi
   withUnreadBodies(app, (scope) => {
     for (const [endpoint, { readByPost }] of endpoints) {
       if (!readByPost) continue;
-      scope.post(`${REPORT_PREFIX}${endpoint}`, shown(endpoint, describePost(endpoint, table), ' by a JSON body'), handler);
+      scope.post(
+        `${REPORT_PREFIX}${endpoint}`,
+        shown(endpoint, describePost(endpoint, table), ' by a JSON body'),
+        handler,
+      );
     }
   });
 }
@@ -86,7 +90,11 @@ const shown = (endpoint: string, operation: Operation, by = '') =>
 
 /** `campaigns/get` → `Campaigns` */
 function nameOf(endpoint: string): string {
-  const words = endpoint.replace(/(?<=.)\/get$/, '').replaceAll(/[/._~-]+/g, ' ').trim() || endpoint;
+  const words =
+    endpoint
+      .replace(/(?<=.)\/get$/, '')
+      .replaceAll(/[/._~-]+/g, ' ')
+      .trim() || endpoint;
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 

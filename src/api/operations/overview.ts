@@ -6,6 +6,7 @@ import { RANGE, SHOWN_LEDGER, SHOWN_SERIES } from '../../teams/series/describe.j
 import { ShownUsageDay } from '../../teams/usage/usage-day.js';
 import { AuditRecord } from '../../telemetry/audit.js';
 import { Check } from '../../telemetry/checks.js';
+import { Failures } from '../../telemetry/failures.js';
 import { Since } from '../../telemetry/health.js';
 import { Verdict } from '../../telemetry/verdict.js';
 import { closed, instant, integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
@@ -87,6 +88,9 @@ const RetentionStatus = Type.Object({
 
 const Status = titled('Status', {
   verdict: Verdict,
+  notes: Type.Array(Type.String(), {
+    description: 'What to know though it changes no level: keys that end within 14 days.',
+  }),
   version: Type.String(),
   uptimeSeconds: count,
   dataUrl: nullable(
@@ -162,9 +166,18 @@ const Status = titled('Status', {
       ...CONDITIONS,
       ...LOAD,
       since: Type.Object(
-        { store: nullable(Since), credential: nullable(Since), platform: nullable(Since) },
-        { description: 'Since when each part is so bad over all processes, as this one knows.' },
+        {
+          store: nullable(Since),
+          credential: nullable(Since),
+          platform: nullable(Since),
+          whole: nullable(Since),
+        },
+        {
+          description:
+            'Since when each part is not well, and all of them together so bad, over all processes, as this one knows.',
+        },
       ),
+      failures: Failures,
       tokenId: nullable(text('Id of the platform token in use.')),
       tokenSince: nullable(time),
     }),

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { createRecentMinutes } from '../../lib/recent.js';
+import { createRecentMinutes, createRecentNames } from '../../lib/recent.js';
 import { repeat } from '../../lib/repeat.js';
 import { type Counted, isOfReport } from '../../outcome.js';
 import { createCountBatches } from '../../store/count-batches.js';
@@ -43,7 +43,7 @@ export type Tally = ReturnType<typeof createTally>;
 
 export function createTally(options: TallyOptions) {
   const { counters, clock, logger, traffic, notes, nameOf = (team) => team } = options;
-  const reports = createRecentMinutes(clock.now);
+  const reports = createRecentReports(clock.now);
   let all = createMinutes(ALL);
   let teams = new Map<string, ReturnType<typeof createMinutes>>();
 
@@ -99,10 +99,12 @@ export function createTally(options: TallyOptions) {
       const second = Math.floor((nowMs % MINUTE_MS) / SECOND_MS) + 1;
       addRequest(all.at(nowMs), counted, durationMs, second);
       addRequest(minutesOf(counted.team).at(nowMs), counted, durationMs, second);
-      if (isOfReport(counted.outcome)) reports.add(counted.outcome === 'failed');
+      reports.add(counted);
     },
     /** Of this process. */
     recentReports: reports.sum,
+    /** Teams whose reports failed within the last five minutes, at this process. */
+    failedTeams: reports.failedTeams,
     /** An attempt of a platform call, whoever answers the request. */
     addCall(team: string): void {
       const nowMs = clock.now();
@@ -161,4 +163,20 @@ function joinOld(cells: Map<number, Cell>, beforeMs: number): void {
     cells.set(first, hour);
     cells.delete(minute);
   }
+}
+
+/** Of the last five minutes. @param now wall time */
+function createRecentReports(now: () => number) {
+  const counts = createRecentMinutes(now);
+  const teams = createRecentNames(now);
+  return {
+    add({ outcome, team }: Pick<Counted, 'outcome' | 'team'>): void {
+      if (!isOfReport(outcome)) return;
+      const isFailed = outcome === 'failed';
+      counts.add(isFailed);
+      if (isFailed && team !== null) teams.note(team);
+    },
+    sum: counts.sum,
+    failedTeams: teams.names,
+  };
 }

@@ -1,6 +1,7 @@
 /** The verdict in words: how it is, which part, since when, and what it costs. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { count, counted, moment, span } from '../ui/format.js';
+import { costOf } from '../../lib/words.js';
+import { moment, span } from '../ui/format.js';
 
 export type Status = AnswerTo<'GET /admin/v1/status'>;
 type Finding = Status['verdict']['findings'][number];
@@ -22,10 +23,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   gateway: 'the gateway',
 };
 
-/** As of calls, from which on the server warns. */
-const MANY = 0.2;
-
-/** Few calls do not suffice for a warning of the server; a failed report is told all the same. */
+/** Failed reports change no level, which is the server's to judge; they are told all the same. */
 export function headlineOf({ verdict: { level, findings }, reports }: Judged): { words: string; tone: Tone } {
   const tone = toneOfLevel(level);
   if (level === 'starting') return { words: 'Starting', tone };
@@ -35,20 +33,20 @@ export function headlineOf({ verdict: { level, findings }, reports }: Judged): {
     return { words: `${level === 'warning' ? 'Working, with a warning' : 'Needs action'}: ${named}`, tone };
   }
   if (reports.recentFailed === 0) return { words: 'All is well', tone };
-  if (reports.recentFailed > MANY * reports.recent) return { words: 'Reports fail', tone: 'warn' };
   return { words: `Working; ${costOf(reports)}`, tone: 'info' };
 }
 
-/** `3 of 10 reports failed in the last 5 minutes` */
-export function costOf({ recent, recentFailed }: Status['reports']): string {
-  const within = 'in the last 5 minutes';
-  if (recent === 0) return `no report was requested ${within}`;
-  if (recentFailed === 0) return `no report failed ${within}, of ${count(recent)}`;
-  return `${count(recentFailed)} of ${counted(recent, 'report')} failed ${within}`;
+/** `Not well for 12 min, since 2026-11-29 01:20 UTC.`; empty: not known */
+export function wholeOf({ level, since }: Status['verdict'], nowMs: number): string {
+  const lasts = lastsOf({ since, says: '' }, nowMs);
+  return lasts === '' ? '' : `${level.charAt(0).toUpperCase()}${level.slice(1)} ${lasts}.`;
 }
 
 /** `for 12 min, since 2026-11-29 01:20 UTC`; empty: not known, or told by the finding itself */
-export function lastsOf({ since, says }: Pick<Finding, 'since' | 'says'>, nowMs: number): string {
+export function lastsOf(
+  { since, says }: { since?: string | undefined; says: string },
+  nowMs: number,
+): string {
   if (since === undefined || says.includes(' since ')) return '';
   return `for ${span(Math.max(0, (nowMs - Date.parse(since)) / 1000))}, since ${moment(since)}`;
 }

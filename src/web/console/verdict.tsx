@@ -1,12 +1,13 @@
 /** The verdict: is it well; if not, which part, since when, what it costs, and what to do. */
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
+import { costOf } from '../../lib/words.js';
 import { counted, moment, span } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Button, Card, Tag } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 import { useAdmin } from './admin.js';
-import { costOf, headlineOf, lastsOf, pageOf, type Status, toneOfLevel } from './verdict-words.js';
+import { headlineOf, lastsOf, pageOf, type Status, toneOfLevel, wholeOf } from './verdict-words.js';
 
 interface VerdictProps {
   readonly status: Status;
@@ -15,10 +16,11 @@ interface VerdictProps {
 }
 
 export function VerdictCard({ status, staleSince }: VerdictProps) {
-  const { ready, version, uptimeSeconds, verdict, processes, reports } = status;
+  const { ready, version, uptimeSeconds, verdict, notes, processes, reports } = status;
   const isOld = staleSince !== null;
   const { words, tone } = headlineOf(status);
   const cost = costOf(reports);
+  const whole = wholeOf(verdict, Date.now());
   return (
     <Card class={`verdict ${isOld ? 'quiet' : tone}`}>
       <div class="card-head">
@@ -29,6 +31,7 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
           {span(uptimeSeconds)}, {processes.length === 1 ? 'one process' : `${processes.length} processes`}
         </p>
       </div>
+      {whole === '' || isOld ? null : <p>{whole}</p>}
       {words.endsWith(cost) ? null : <p>{`${cost.slice(0, 1).toUpperCase()}${cost.slice(1)}.`}</p>}
       {verdict.findings.length === 0 ? null : (
         <ul class="findings">
@@ -36,6 +39,11 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
             <Finding key={found.says} found={found} isOld={isOld} />
           ))}
         </ul>
+      )}
+      {notes.length === 0 ? null : (
+        <p class="quiet">
+          {counted(notes.length, 'note')}: {notes.join('; ')}.
+        </p>
       )}
       {tone === 'good' || isOld ? null : <Checkup />}
     </Card>
@@ -45,7 +53,7 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
 type Found = Status['verdict']['findings'][number];
 
 function Finding({ found, isOld }: { readonly found: Found; readonly isOld: boolean }) {
-  const { level, part, says, do: advice } = found;
+  const { level, part, says, details, do: advice } = found;
   const lasts = lastsOf(found, Date.now());
   const page = pageOf(advice);
   return (
@@ -53,6 +61,7 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
       <Tag tone={isOld ? 'quiet' : toneOfLevel(level)}>{level}</Tag>{' '}
       {lasts === '' ? null : <strong>{lasts}: </strong>}
       {says}
+      {details === undefined ? null : <p>{details}</p>}
       <p class="quiet">
         To do: {advice}
         {page === null ? null : (
