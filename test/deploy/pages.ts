@@ -33,7 +33,7 @@ Every error is a problem document: \`application/problem+json\`, RFC 9457.
 | \`type\` | the code's page, on the gateway itself |
 | \`requestId\` | to be told to the operator; the same as \`x-request-id\` |
 
-\`retry-after\` (seconds) comes with 429, and with 503 when it is known.
+\`retry-after\` (seconds) comes with 429, with 503 when it is known, and with 502 \`upstream_error\` except for writes.
 
 | Status | Code | Means | What to do |
 |---|---|---|---|

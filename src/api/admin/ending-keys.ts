@@ -5,7 +5,7 @@ import type { KeyRecord } from '../../teams/auth/key-record.js';
 
 const SOON_MS = 14 * 86_400_000;
 
-export const endsAtMs = ({ expiresAt }: KeyRecord) =>
+const endsAtMs = ({ expiresAt }: KeyRecord) =>
   expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
 
 /** Keys that are valid now. */
