@@ -12,25 +12,26 @@ const NONE: CacheStatus = {
   days: null,
 };
 
-function said(status: Partial<CacheStatus>, age = 0): string {
+function said(status: Partial<CacheStatus>, age = 0, all = 0): string {
   const headers = { 'cache-status': writeCacheStatus({ ...NONE, ...status }), age: String(age) };
-  return answeredBy(new Headers(headers)).words;
+  return answeredBy(new Headers(headers), all).words;
 }
 
-it.each<[string, Partial<CacheStatus>, number]>([
-  ['from the cache, no platform call, 1 min 30 s old', { outcome: 'hit', tier: 'l1' }, 90],
+it.each<[string, Partial<CacheStatus>, number, number?]>([
+  ['30 days from the cache, 1 min 30 s old', { outcome: 'hit', tier: 'l1' }, 90, 30],
+  ['1 day from the cache', { outcome: 'hit', tier: 'l1' }, 0, 1],
   ['from the cache, 10 s old; being refreshed', { outcome: 'stale' }, 10],
   ['from the cache, 10 s old: the platform does not respond', { outcome: 'stale-if-error' }, 10],
   ['fetched from the platform now', {}, 0],
   ['fetched from the platform now', { days: { fetched: 30, total: 30 } }, 0],
   ['17 days fetched now, 13 from the cache', { days: { fetched: 17, total: 30 } }, 0],
-  ['from the cache, no platform call', { outcome: 'hit', tier: 'l1' }, 0],
+  ['from the cache', { outcome: 'hit', tier: 'l1' }, 0],
   [
     '1 day fetched now, 1 from the cache, the oldest 5 s old',
     { outcome: 'refresh', days: { fetched: 1, total: 2 } },
     5,
   ],
   ['fetched with another request, at no cost, 5 s old', { days: { fetched: 0, total: 30 } }, 5],
-])('%s', (words, status, age) => {
-  expect(said(status, age)).toBe(words);
+])('%s', (words, status, age, all) => {
+  expect(said(status, age, all)).toBe(words);
 });

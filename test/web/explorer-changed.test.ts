@@ -1,6 +1,7 @@
 /** What changed of a report by day and measure, from the revisions of its days. */
 import { describe, expect, it } from 'vitest';
 import { changedLines, namesIn, type Revisions } from '../../src/web/explorer/changed.js';
+import { between } from '../../src/web/ui/format.js';
 
 type Day = Revisions['data'][number];
 
@@ -26,6 +27,29 @@ it('ids of rows have the names beside them', () => {
     { campaignId: 2, campaignName: '' },
   ];
   expect([...namesIn(rows)]).toEqual([['campaignId 1', 'Spring']]);
+});
+
+describe('a change of a day', () => {
+  const earliest = (confirmedUntil: string) => {
+    const revisions = [revision('0', { spent: 1 }, { confirmedUntil }), revision('1', { spent: 2 })];
+    return changedLines({ data: [{ date: '2026-11-18', revisions }] })[0]?.after;
+  };
+
+  it('was made after the numbers before were last fetched, and before it was seen', () => {
+    expect(earliest('2026-11-20T19:00:00.000Z')).toBe('2026-11-20T19:00:00.000Z');
+    // The hour of that began before they were known.
+    expect(earliest('2026-11-20T07:00:00.000Z')).toBe('2026-11-20T08:00:00.000Z');
+    expect(earliest('2026-11-21T08:00:00.000Z')).toBeNull();
+  });
+
+  it('is told with its day once, if both ends have the same', () => {
+    expect(between('2026-11-20T02:00:00Z', '2026-11-20T14:00:00Z')).toBe(
+      'between 2026-11-20 02:00 and 14:00 UTC',
+    );
+    expect(between('2026-11-20T02:00:00Z', '2026-11-21T14:00:00Z')).toBe(
+      'between 2026-11-20 02:00 and 2026-11-21 14:00 UTC',
+    );
+  });
 });
 
 describe('the changes of days', () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Against, otherPeriod, periodsInWords } from '../../src/web/explorer/against.js';
 import { columnsOf, type ReportColumn } from '../../src/web/explorer/columns.js';
-import { changeOf, compareGroups, dayValues } from '../../src/web/explorer/compare.js';
+import { changeOf, compareGroups, spanValues } from '../../src/web/explorer/compare.js';
 import { groupRows } from '../../src/web/explorer/group.js';
 import { calculatedColumns } from '../../src/web/explorer/measures.js';
 import type { Row } from '../../src/web/explorer/parse.js';
@@ -160,12 +160,12 @@ describe('groups', () => {
           const [here, there] = [of(now), of(before)];
           expect(where).toBe(there.length === 0 ? 'now' : here.length === 0 ? 'before' : 'both');
           for (const name of ['clicks', 'spent'])
-            expect(changes[name]).toMatchObject({
+            expect(changes.get(name)).toMatchObject({
               now: here.length === 0 ? null : sum(here, name),
               before: there.length === 0 ? null : sum(there, name),
             });
-          expect(changes.reach?.now).toBe(here.length === 1 ? here[0]?.reach : null);
-          if (where !== 'both') expect(changes.clicks).toMatchObject({ diff: null, percent: null });
+          expect(changes.get('reach')?.now).toBe(here.length === 1 ? here[0]?.reach : null);
+          if (where !== 'both') expect(changes.get('clicks')).toMatchObject({ diff: null, percent: null });
         }
       }),
     );
@@ -263,7 +263,11 @@ describe('a line by day', () => {
         const days = daysOf({ from: dayAt(0), to: dayAt(6) });
         const isMixed = new Set(rows.map(({ currency }) => currency)).size > 1;
         for (const column of columnsOf(rows).filter(({ numeric }) => numeric)) {
-          const values = dayValues(rows, days, column);
+          const values = spanValues(
+            rows,
+            days.map((day) => [day]),
+            column,
+          );
           for (const [index, day] of days.entries()) {
             const here = rows.filter(({ date }) => date === day);
             const adds = column.name === 'clicks' || (column.name === 'spent' && !isMixed);
@@ -275,9 +279,15 @@ describe('a line by day', () => {
     );
   });
 
+  it('of people has no value by week, though a week has one row', () => {
+    const rows = [{ date: dayAt(0), reach: 5, clicks: 3 }];
+    const of = (name: string) => spanValues(rows, [[dayAt(0), dayAt(1)]], columnIn(rows, name));
+    expect([of('reach'), of('clicks')]).toEqual([[null], [3]]);
+  });
+
   it('of 100,000 rows of one day take as many steps as there are rows, not their square', () => {
     const rows = Array.from({ length: 100_000 }, (): Row => ({ date: dayAt(0), clicks: 1 }));
     const [, clicks] = columnsOf(rows.slice(0, 1));
-    expect(dayValues(rows, [dayAt(0), dayAt(1)], clicks as ReportColumn)).toEqual([100_000, null]);
+    expect(spanValues(rows, [[dayAt(0)], [dayAt(1)]], clicks as ReportColumn)).toEqual([100_000, null]);
   });
 });

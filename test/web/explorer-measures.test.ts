@@ -8,7 +8,14 @@ import { calculatedColumns, valueOver, withMeasures } from '../../src/web/explor
 import { numbersIn } from '../../src/web/explorer/numbers.js';
 import type { Row } from '../../src/web/explorer/parse.js';
 import { daysOf } from '../../src/web/explorer/question.js';
-import { periodWords, spansOf, startOf, toldPeriod } from '../../src/web/explorer/spans.js';
+import {
+  besideSpans,
+  periodWords,
+  spansOf,
+  startOf,
+  toldDays,
+  toldPeriod,
+} from '../../src/web/explorer/spans.js';
 
 const FIRST = Date.parse('2020-01-01');
 const dayAt = (index: number) => new Date(FIRST + index * 86_400_000).toISOString().slice(0, 10);
@@ -106,6 +113,15 @@ describe('rows by week or month', () => {
     );
   });
 
+  it('have the names of the newest day, whatever the order of the rows', () => {
+    const days = ['2026-11-23', '2026-11-24', '2026-11-25'];
+    const all = ['24', '25', '23'].map((day) => ({
+      ...{ date: `2026-11-${day}`, campaignId: 1, campaignName: `of the ${day}th`, clicks: 1 },
+    }));
+    const [week] = rowsBy(all, days, 'week', ['date', 'campaign'], columnsOf(all));
+    expect(week).toEqual({ date: days[0], campaignId: 1, campaignName: 'of the 25th', clicks: 3 });
+  });
+
   it('keep rows of no day, hold currencies apart, and have no sum where a value is missing', () => {
     const days = ['2026-11-23', '2026-11-24'];
     const [monday = '', tuesday = ''] = days;
@@ -138,7 +154,10 @@ describe('the weeks and months of a period', () => {
       ['Nov 2026', '29 of 30 days'],
     ]);
     expect(spansOf({ from: '2026-11-29', to: '2026-11-29' }, 'day')).toEqual([
-      { start: '2026-11-29', end: '2026-11-29', part: null, title: 'Sun 29 Nov 2026', short: '29 Nov' },
+      {
+        ...{ start: '2026-11-29', end: '2026-11-29', days: ['2026-11-29'], part: null },
+        ...{ title: 'Sun 29 Nov 2026', short: '29 Nov' },
+      },
     ]);
   });
 
@@ -149,6 +168,18 @@ describe('the weeks and months of a period', () => {
       'Week 1, 4–10 Jan 2021',
     ]);
     expect(weeks('2024-12-30', '2024-12-31')).toEqual(['Week 1, 30 Dec – 5 Jan']);
+  });
+
+  it('stand beside as many days of another period, from the same place in it', () => {
+    const spans = spansOf({ from: '2026-10-30', to: '2026-11-10' }, 'week');
+    const beside = (to: string) =>
+      besideSpans(spans, { from: '2026-10-18', to }).map((days) => toldDays(days));
+    expect(beside('2026-10-29')).toEqual([
+      '18 Oct to 20 Oct 2026',
+      '21 Oct to 27 Oct 2026',
+      '28 Oct to 29 Oct 2026',
+    ]);
+    expect(beside('2026-10-21')).toEqual(['18 Oct to 20 Oct 2026', 'Wed 21 Oct 2026', 'no day']);
   });
 
   it('cover each day once', () => {

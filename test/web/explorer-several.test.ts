@@ -8,15 +8,15 @@ import { totalOf } from '../../src/web/explorer/compare.js';
 import { joinCsv, parseCsv } from '../../src/web/explorer/join-csv.js';
 import type { Meta, Row } from '../../src/web/explorer/parse.js';
 import {
-  addressOf,
   eachOf,
   FIRST_QUESTION,
   faultOf,
   pathOf,
   readQuestion,
+  reportHref,
 } from '../../src/web/explorer/question.js';
 import { combine, currenciesIn, type Part } from '../../src/web/explorer/several.js';
-import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
+import { parseRoute } from '../../src/web/ui/route.js';
 
 const asked = (...ids: string[]) => {
   const [advertiserId = '', ...others] = ids;
@@ -34,7 +34,7 @@ it('a typed name, or the beginning of one only, is the id of its advertiser; oth
 
 describe('the address of several advertisers', () => {
   it('repeats advertiserId, and leads back to the same question', () => {
-    const href = hrefOf(['report'], addressOf(asked('3', '1', '2')));
+    const href = reportHref(asked('3', '1', '2'));
     expect(href).toContain('advertiserId=3&advertiserId=1&advertiserId=2');
     expect(readQuestion(parseRoute(href).query)).toEqual(asked('3', '1', '2'));
     expect(readQuestion(new URLSearchParams('advertiserId=3&advertiserId=3'))?.others).toEqual([]);

@@ -140,6 +140,26 @@ describe('rows of days outside of the period', () => {
   });
 });
 
+describe('columns with names that all objects have', () => {
+  it('are shown where the platform has them, and are empty elsewhere', async () => {
+    const gateway = await gatewayAt(
+      await startRawPlatform((request, response) => {
+        const from = new URL(request.url ?? '', 'http://platform.test').searchParams.get('dateFrom');
+        const row = JSON.stringify({ ...{ date: from, ...DELIVERY }, constructor: 'of steel', toString: 7 });
+        const other = JSON.stringify({ date: from, ...DELIVERY, campaign_id: 2 });
+        sends(`{"data":[${row.replace('{', '{"__proto__":5,')},${other}]}`)(request, response);
+      }),
+    );
+    const { page, faults } = await explorer(gateway, await gateway.addTeam(), REPORT);
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    await table.getByText('of steel').waitFor();
+    expect(await table.getByText('native code').count()).toBe(0);
+    await page.getByLabel('Filter').fill('native');
+    await page.getByText('No row matches the filter.').waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
 const DELIVERY = { advertiser_id: 1, campaign_id: 1, impressions: 100, spent: '1.0000', currency: 'USD' };
 
 describe('changes', () => {
@@ -172,7 +192,7 @@ describe('changes', () => {
     await panel.getByText(/^\d+ changes of 1 day since first known\.$/).waitFor();
     const [corrected] = await panel.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
     expect(corrected?.replaceAll(/\s+/g, ' ')).toMatch(
-      /^\w+ 2026-11-18 [\d,.]+ → [\d,.]+ [+-][\d,.]+ \([+-][\d.]+ %\) .* ago corrected by the platform$/,
+      /^\w+ 2026-11-18 [\d,.]+ → [\d,.]+ [+-][\d,.]+ \([+-][\d.]+ %\) seen .*, made between [\d-]+ [\d:]+ and .*[\d:]+ UTC corrected by the platform$/,
     );
     await shots('explorer-changed');
     await panel.getByText('Row by row, between two moments').click();
@@ -225,7 +245,7 @@ it('shows the first 5,000 of 100,000 rows and says so, and sorts and filters all
   const rows = page.getByRole('region', { name: 'Rows of the report' });
   await rows.waitFor();
   await page.getByText('100,000 rows; the first 5,000 are shown, CSV has all').waitFor();
-  expect(await page.getByRole('link', { name: 'CSV', exact: true }).count()).toBe(1);
+  expect(await page.getByRole('link', { name: 'CSV: the platform’s rows and columns' }).count()).toBe(1);
   expect(await page.locator('tr.line').count()).toBe(5000);
   // Those that are far away are not laid out, and yet have their place.
   expect(await page.evaluate("document.querySelector('.grid-frame').scrollHeight")).toBeGreaterThan(

@@ -104,7 +104,7 @@ describe('a report', () => {
   it('not split by date says that days are provisional, has no chart, and on a phone the names before the measure', async () => {
     const { page, faults, axe } = await signedIn(explorer(MONTH.replace('&byDate=1', '')), 'Team key', key);
     await page.getByText('Some of these days are provisional').waitFor();
-    await page.getByText('Split by date to see a chart by day.').waitFor();
+    await page.getByText('Choose one row per date to see a chart by day.').waitFor();
     expect(await page.getByRole('heading', { name: 'Impressions by day' }).count()).toBe(0);
     await page.getByLabel('Measure').selectOption('clicks');
     await page.setViewportSize({ width: 390, height: 844 });
@@ -115,6 +115,61 @@ describe('a report', () => {
     const [title, total] = await page.locator('.grid-table tfoot tr').locator('th, td').allInnerTexts();
     expect([title, total]).toEqual(['Total', expect.stringMatching(/^[\d,]+$/)]);
     expect(await axe()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('by date has all its columns in view at 1280 pixels; provisional days have a sign that is explained', async () => {
+    const { page, faults } = await signedIn(explorer(MONTH), 'Team key', key);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    await table.getByRole('columnheader', { name: 'CPM' }).waitFor();
+    await expect.poll(() => table.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+    expect(await cutOff(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Date' }).dblclick();
+    await page.waitForURL(/sort=-date/);
+    const [newest] = await table.locator('.line').all();
+    expect(await newest?.getByRole('img', { name: 'provisional' }).textContent()).toBe('~');
+    await page.getByText(/^~ Provisional: the platform is still completing the days from/).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('on a phone has its form in one line, which opens it; a wide screen has the form', async () => {
+    const { page, axe, faults } = await signedIn(week(), 'Team key', limited);
+    const change = page.getByRole('button', { name: 'Change' });
+    const submit = page.getByRole('button', { name: 'Show the report' });
+    await submit.waitFor();
+    expect(await change.count()).toBe(0);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByText(/^Campaigns · .+ · Last 7 days$/).waitFor();
+    expect([await submit.count(), await change.getAttribute('aria-expanded')]).toEqual([0, 'false']);
+    expect(await axe()).toEqual([]);
+    await change.press('Enter');
+    await submit.waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
+    await page.getByLabel('Period').selectOption('last_30_days');
+    await submit.click();
+    await page.getByText(/^Campaigns · .+ · Last 30 days$/).waitFor();
+    expect(await submit.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  it('that cannot be asked for takes the place of the one before, and says what to do', async () => {
+    const { page, faults } = await signedIn(week(), 'Team key', limited);
+    const rows = page.getByRole('region', { name: 'Rows of the report' });
+    await rows.waitFor();
+    await page.getByRole('combobox', { name: /^Advertiser/ }).fill('zzz');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(
+        'Enter the id of an advertiser, a whole number. Correct the form, and press Show the report.',
+      )
+      .waitFor();
+    expect(await rows.count()).toBe(0);
+    await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    await rows.waitFor();
+    expect(await page.getByText('Not asked.').count()).toBe(0);
     expect(faults).toEqual([]);
   });
 
@@ -162,7 +217,7 @@ describe('measures', () => {
     await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
     await page.waitForURL(/by=week/);
     await page.getByRole('img', { name: 'Impressions by week' }).waitFor();
-    await page.getByText(/^\* Incomplete: Week \d+, .* \(\d of 7 days\)/).waitFor();
+    await page.getByText(/^\* Incomplete: Week \d+, .* \(\d of 7 days are in the report\)/).waitFor();
     const first = page.locator('.grid-table .line').first();
     expect(await first.textContent()).toMatch(/^Week \d+, \d+( \w{3} )?– ?\d+ \w{3}/);
     await page.getByRole('button', { name: 'Lines' }).click();
@@ -300,6 +355,24 @@ describe('a comparison', () => {
   });
 });
 
+describe('a comparison by week', () => {
+  it('has each week beside as many days of the other period, and says so; people have none', async () => {
+    const address = `${MONTH.replace('&byCampaign=1', '')}&against=previous&by=week`;
+    const { page, faults } = await signedIn(explorer(address), 'Team key', key);
+    const card = page.getByRole('region', { name: /^Compared with/ });
+    await card.getByRole('img', { name: 'Impressions by week in both periods' }).waitFor();
+    await card.getByText('Each week stands beside as many days of the other period').waitFor();
+    await card.getByRole('button', { name: 'Show table' }).click();
+    await card
+      .getByText(/^Week \d+, .+, compared with \d+ \w{3}/)
+      .first()
+      .waitFor();
+    await page.getByLabel('Measure').selectOption('reach');
+    await card.getByText(/Reach counts people.*there is none by week; choose Day/).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
 describe('a comparison with chosen days', () => {
   it('begins on the same weekday if aligned, and says both periods and what was done', async () => {
     const { page, faults } = await signedIn(
@@ -354,7 +427,7 @@ describe('several advertisers', () => {
     await page.getByRole('button', { name: 'Advertisers', pressed: true }).waitFor();
     await seen.shots('explorer-several');
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'CSV' }).click();
+    await page.getByRole('button', { name: 'CSV: the platform’s rows and columns' }).click();
     const path = join(await tempFolder(), 'report.csv');
     expect((await download).suggestedFilename()).toMatch(
       /^campaigns_1-2_\d{4}-\d\d-\d\d_\d{4}-\d\d-\d\d\.csv$/,
@@ -405,23 +478,29 @@ describe('several advertisers', () => {
 });
 
 describe('the link of a report', () => {
-  it('is copied, and without a clipboard is selected to be copied', async () => {
+  it('of a relative period has its days; it is copied, and without a clipboard is selected to be copied', async () => {
     const { page, context } = await signedIn(week(), 'Team key', limited);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    const copy = page.getByRole('button', { name: 'Copy link' });
+    const copy = page.getByRole('button', { name: 'Copy link to these days' });
+    expect(await copy.getAttribute('title')).toMatch(/^Shows \d+ \w{3} .*, whenever it is opened\./);
+    const days = /advertiserId=1&byDate=1&byCampaign=1&dateFrom=\d{4}-\d\d-\d\d&dateTo=\d{4}-\d\d-\d\d$/;
     await expect
       .poll(async () => {
         await copy.click();
         return page.evaluate('navigator.clipboard.readText()');
       })
-      .toBe(page.url());
+      .toMatch(days);
+    const link = await page.evaluate<string>('navigator.clipboard.readText()');
     await page.getByText('Copied', { exact: true }).waitFor();
     await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"))');
     await copy.click();
     const field = page.getByLabel('Press Ctrl+C or ⌘C');
     await field.waitFor();
-    expect(await field.inputValue()).toBe(page.url());
-    expect(await page.evaluate('getSelection().toString()')).toBe(page.url());
+    expect(await field.inputValue()).toMatch(days);
+    expect(await page.evaluate('getSelection().toString()')).toMatch(days);
+    // A link to days is copied as it is.
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Copy link', exact: true }).waitFor();
   });
 });
 

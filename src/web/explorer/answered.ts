@@ -4,8 +4,8 @@ import { counted } from './numbers.js';
 
 export type Answered = Readonly<{ words: string; tone: 'good' | 'warn' | 'info' }>;
 
-/** @param headers `cache-status` (RFC 9211) and `age` are read */
-export function answeredBy(headers: { get(name: string): string | null }): Answered {
+/** @param headers `cache-status` (RFC 9211) and `age` are read. @param all days of the report; 0: not known */
+export function answeredBy(headers: { get(name: string): string | null }, all = 0): Answered {
   const status = headers.get('cache-status') ?? '';
   const detail = /detail=("?)([^";]*)\1/.exec(status)?.[2] ?? '';
   const age = Number(headers.get('age') ?? 0);
@@ -13,7 +13,8 @@ export function answeredBy(headers: { get(name: string): string | null }): Answe
   if (/stale-if-error/.test(detail))
     return { words: `from the cache${old}: the platform does not respond`, tone: 'warn' };
   if (/stale/.test(detail)) return { words: `from the cache${old}; being refreshed`, tone: 'info' };
-  if (/;\s*hit\b/.test(status)) return { words: `from the cache, no platform call${old}`, tone: 'good' };
+  if (/;\s*hit\b/.test(status))
+    return { words: `${all > 0 ? `${counted(all, 'day')} ` : ''}from the cache${old}`, tone: 'good' };
   const days = /days=(\d+)\/(\d+)/.exec(detail);
   if (days !== null) return { words: byDays(Number(days[1]), Number(days[2]), old), tone: 'info' };
   if (status === '') return { words: 'answered', tone: 'info' };

@@ -1,7 +1,7 @@
 /** Sorts and filters rows; fast enough for a hundred thousand. Pure. */
 import { sortedBy } from '../ui/sort.js';
 import { chosenFirst, type ReportColumn } from './columns.js';
-import type { Cell, Row } from './parse.js';
+import { type Cell, cellOf, type Row } from './parse.js';
 
 /** Texts first, then the charted measure, then the others; on a phone the measure is second. */
 export function inOrder<C extends Pick<ReportColumn, 'name' | 'numeric'>>(
@@ -25,17 +25,17 @@ export function sortRows(rows: readonly Row[], sort: string): readonly Row[] {
   if (sort === '') return rows;
   const name = sort.replace(/^-/, '');
   const rank = ranksOf(rows, name);
-  return sortedBy(rows, (row) => rank(row[name]), sort.startsWith('-'));
+  return sortedBy(rows, (row) => rank(cellOf(row, name)), sort.startsWith('-'));
 }
 
 /** Each distinct text is collated once. */
 function ranksOf(rows: readonly Row[], name: string): (value: Cell | undefined) => number | null {
   const isNothing = (value: Cell | undefined) => value === null || value === undefined;
-  if (rows.every((row) => typeof row[name] === 'number' || isNothing(row[name])))
+  if (rows.every((row) => typeof cellOf(row, name) === 'number' || isNothing(cellOf(row, name))))
     return (value) => (typeof value === 'number' ? value : null);
   const texts = new Set(
     rows
-      .map((row) => row[name])
+      .map((row) => cellOf(row, name))
       .filter((value) => !isNothing(value))
       .map(textOf),
   );
@@ -68,7 +68,7 @@ type Test = (row: Row) => boolean;
 const contains =
   (word: string): Test =>
   (row) => {
-    for (const name in row) if (textOf(row[name]).toLowerCase().includes(word)) return true;
+    for (const name in row) if (textOf(cellOf(row, name)).toLowerCase().includes(word)) return true;
     return false;
   };
 
@@ -86,5 +86,8 @@ function conditionOf(word: string, names: ReadonlyMap<string, string>): Test | n
   const compare = COMPARE[sign];
   if (name === undefined || compare === undefined) return null;
   const limit = Number(text);
-  return (row) => typeof row[name] === 'number' && compare(row[name] as number, limit);
+  return (row) => {
+    const value = cellOf(row, name);
+    return typeof value === 'number' && compare(value, limit);
+  };
 }

@@ -1,7 +1,7 @@
 /** What changed of the days of a report, by measure, from their recorded revisions. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Change, changeOf } from './compare.js';
-import type { Row } from './parse.js';
+import { cellOf, type Row } from './parse.js';
 
 export type Revisions = AnswerTo<'GET /gateway/v1/revisions'>;
 type Revision = Revisions['data'][number]['revisions'][number];
@@ -13,6 +13,8 @@ export interface ChangedLine extends Change {
   readonly measure: string | null;
   /** When it was first seen, ISO. */
   readonly seenAt: string;
+  /** When the numbers before were last fetched, ISO: it was made after that. Null: not known. */
+  readonly after: string | null;
   readonly why: 'corrected' | 'method' | 'rows' | 'not kept';
 }
 
@@ -39,7 +41,7 @@ export function namesIn(rows: readonly Row[]): Names {
   const names = new Map<string, string>();
   for (const row of rows)
     for (const [column, value] of Object.entries(row)) {
-      const name = /Id$/.test(column) ? row[column.replace(/Id$/, 'Name')] : undefined;
+      const name = /Id$/.test(column) ? cellOf(row, column.replace(/Id$/, 'Name')) : undefined;
       if (typeof name === 'string' && name !== '') names.set(`${column} ${String(value)}`, name);
     }
   return names;
@@ -49,15 +51,18 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function linesOf(date: string, before: Revision, now: Revision): ChangedLine[] {
   const seenAt = now.knownFrom;
+  // The hour of the last fetch may have begun before the first one.
+  const [last = ''] = [before.knownFrom, before.confirmedUntil].sort().reverse();
+  const after = last < seenAt ? last : null;
   const lineOf = (measure: string | null, why: ChangedLine['why'], change: Change) => ({
-    ...{ key: `${date} ${now.id} ${measure}`, date, measure, seenAt, why },
+    ...{ key: `${date} ${now.id} ${measure}`, date, measure, seenAt, after, why },
     ...change,
   });
   if (before.totals === null || now.totals === null) return [lineOf(null, 'not kept', NOTHING)];
   const names = [...new Set([...Object.keys(before.totals), ...Object.keys(now.totals)])];
   const why = now.kind === 'method' ? 'method' : 'corrected';
   const lines = names.flatMap((name) => {
-    const [new_, old] = [numberOf(now.totals?.[name]), numberOf(before.totals?.[name])];
+    const [new_, old] = [numberIn(now.totals, name), numberIn(before.totals, name)];
     return new_ === old ? [] : [lineOf(name, why, changeOf(new_, old))];
   });
   return lines.length === 0 ? [lineOf(null, 'rows', NOTHING)] : lines;
@@ -65,5 +70,7 @@ function linesOf(date: string, before: Revision, now: Revision): ChangedLine[] {
 
 const NOTHING: Change = { now: null, before: null, diff: null, percent: null };
 
-const numberOf = (value: unknown): number | null =>
-  value === undefined || value === null ? null : Number(value);
+function numberIn(totals: Revision['totals'], name: string): number | null {
+  const value = totals === null ? null : (cellOf(totals, name) ?? null);
+  return value === null ? null : Number(value);
+}

@@ -1,6 +1,6 @@
 /** The columns of a report, and whether they may be summed. Pure. */
 import { currencyIn, numbers, type Unit } from './numbers.js';
-import type { Meta, Row } from './parse.js';
+import { cellOf, type Meta, type Row } from './parse.js';
 
 /** The sums of two columns, divided, and multiplied by a constant. */
 export interface Ratio {
@@ -40,8 +40,9 @@ export function columnsOf(rows: readonly Row[], currency: string | null = null):
   const looked = rows.filter((_, index) => index < SAMPLE || index % step === 0);
   const names = [...new Set(looked.flatMap((row) => Object.keys(row)))];
   return names.map((name) => {
-    const told = looked.filter((row) => row[name] !== null && row[name] !== undefined);
-    const counted = !ID.test(name) && told.length > 0 && told.every((row) => typeof row[name] === 'number');
+    const told = looked.filter((row) => (cellOf(row, name) ?? null) !== null);
+    const counted =
+      !ID.test(name) && told.length > 0 && told.every((row) => typeof cellOf(row, name) === 'number');
     const unit = counted && (MONEY.test(name) || MONEY_RATE.test(name)) ? 'money' : 'number';
     return {
       name,
@@ -62,7 +63,7 @@ export function widthOf(
   currency: string | null,
 ): number {
   const { name, title, numeric } = column;
-  const lengths = rows.map((row) => written(row[name], column, currencyOf([row], currency)).length);
+  const lengths = rows.map((row) => written(cellOf(row, name), column, currencyOf([row], currency)).length);
   const longest = Math.max(0, ...lengths);
   const room = Math.ceil(numeric ? longest : longest * 0.85) + 3;
   return Math.min(numeric ? 18 : 36, Math.max(title.length + 1, room));
@@ -72,7 +73,8 @@ export function widthOf(
 export function isConstant({ name, numeric }: ReportColumn, rows: readonly Row[]): boolean {
   const [first] = rows;
   if (numeric || name === 'date' || first === undefined || rows.length < 2) return false;
-  return typeof first[name] !== 'object' && rows.every((row) => row[name] === first[name]);
+  const value = cellOf(first, name);
+  return typeof value !== 'object' && rows.every((row) => cellOf(row, name) === value);
 }
 
 const MONEY = /^(spent|spend|costs?|revenue|budget|profit|sales)$/i;
@@ -152,4 +154,9 @@ export function totalsOf({ totals }: Meta): Row | null {
 export const tidy = (value: number): number => Math.round(value * 10_000) / 10_000;
 
 export const sumOf = (rows: readonly Row[], name: string): number =>
-  tidy(rows.reduce((sum, row) => sum + (typeof row[name] === 'number' ? (row[name] as number) : 0), 0));
+  tidy(
+    rows.reduce((sum, row) => {
+      const value = cellOf(row, name);
+      return typeof value === 'number' ? sum + value : sum;
+    }, 0),
+  );

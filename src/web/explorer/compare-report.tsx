@@ -4,15 +4,15 @@ import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { otherPeriod, periodsInWords } from './against.js';
-import { chosenFirst, currencyOf, exactly, type ReportColumn, written } from './columns.js';
-import { type Change, type ComparedGroup, compareGroups, compareTotals, dayValues } from './compare.js';
+import { chosenFirst, currencyOf, exactly, type ReportColumn, titleOf, written } from './columns.js';
+import { type Change, type ComparedGroup, compareGroups, compareTotals, spanValues } from './compare.js';
 import { allColumnsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { advertisersOf, daysOf, type Period, type Viewed } from './question.js';
+import { advertisersOf, type Period, type Viewed } from './question.js';
 import { combine } from './several.js';
 import { Progress } from './several-progress.js';
-import { periodWords, spansOf } from './spans.js';
+import { besideSpans, periodWords, spanIn, spansOf, toldDays } from './spans.js';
 import { useReport } from './use-report.js';
 import { isOpen, partsOf, useSeveral } from './use-several.js';
 
@@ -91,8 +91,8 @@ interface BothProps extends PeriodsProps {
   readonly other: Report;
 }
 
-function Both({ view, ...both }: BothProps) {
-  const { report, other } = both;
+function Both(both: BothProps) {
+  const { report, other, view } = both;
   const { measures, groups, currency } = useMemo(() => {
     const rows = [...report.rows, ...other.rows];
     const { measures } = allColumnsOf(rows);
@@ -109,14 +109,14 @@ function Both({ view, ...both }: BothProps) {
   const total = compareTotals(report, other, measures);
   return (
     <>
-      <Totals {...both} column={chosen} currency={currency} change={total.changes[chosen.name]} />
+      <Totals {...both} column={chosen} currency={currency} change={total.changes.get(chosen.name)} />
       {report.meta.split.includes('date') ? <Overlay {...both} column={chosen} currency={currency} /> : null}
       <ChangesTable groups={groups} total={total} measures={ordered} currency={currency} />
     </>
   );
 }
 
-interface OfColumn extends Omit<BothProps, 'view'> {
+interface OfColumn extends BothProps {
   readonly column: ReportColumn;
   /** Of all rows; null: unknown, or they have several. */
   readonly currency: string | null;
@@ -169,51 +169,72 @@ function whyNoTotal(
   return `${now} in this period; ${there === null ? 'none' : text(there)} in the other.`;
 }
 
-function Overlay({ report, other, column, currency, now, before }: OfColumn) {
+/** By day, week or month of this period; beside each stand the days of the other period at the same places. */
+function Overlay({ report, other, column, currency, now, before, view }: OfColumn) {
+  const by = spanIn(view.by);
   const { times, steps, lines } = useMemo(() => {
-    const days = daysOf(now);
-    const earlier = spansOf(before, 'day');
-    const there = dayValues(
-      other.rows,
-      earlier.map(({ start }) => start),
-      column,
-    );
+    const spans = spansOf(now, by);
+    const there = besideSpans(spans, before);
     return {
-      times: days.map((day) => Date.parse(day) / 1000),
+      times: spans.map(({ start }) => Date.parse(start) / 1000),
       steps: {
-        title: 'Day',
-        of: spansOf(now, 'day').map(({ title, short }, index) => ({
-          title: `${title}, compared with ${earlier[index]?.title ?? 'no day'}`,
+        title: titleOf(by),
+        of: spans.map(({ title, short, part }, index) => ({
+          title: `${title}${part === null ? '' : ` (${part})`}, compared with ${toldDays(there[index])}`,
           short,
         })),
       },
       lines: [
-        { title: periodWords(now), color: '--c1', values: dayValues(report.rows, days, column) },
+        {
+          title: periodWords(now),
+          color: '--c1',
+          values: spanValues(
+            report.rows,
+            spans.map(({ days }) => days),
+            column,
+          ),
+        },
         {
           title: periodWords(before),
           color: '--c3',
           dashed: true,
-          values: days.map((_, index) => there[index] ?? null),
+          values: spanValues(other.rows, there, column),
         },
       ],
     };
-  }, [report, other, column, now.from, now.to, before.from, before.to]);
+  }, [report, other, column, by, now.from, now.to, before.from, before.to]);
   if (lines.every(({ values }) => values.every((value) => value === null)))
-    return <Empty>{`${column.title} cannot be shown for all rows. ${column.noSum ?? ''}`}</Empty>;
+    return (
+      <Empty>
+        {column.title} cannot be shown for all rows. {column.noSum}
+        {by === 'day' || column.noSum === null
+          ? ''
+          : ` So there is none by ${by}; choose Day in the chart below.`}
+      </Empty>
+    );
   const { unit, ratio } = column;
+  const words = unitWords(column, currency);
   return (
     <>
-      <h3>{unitWords(column, currency)}, by day</h3>
+      <h3>
+        {words}, by {by}
+      </h3>
       <Chart
-        label={`${unitWords(column, currency)} by day in both periods`}
+        label={`${words} by ${by} in both periods`}
         times={times}
         steps={steps}
         lines={lines}
         height={220}
         format={(value) => numbers.short(value, unit, currency)}
         exact={(value) => numbers.full(value, unit, currency)}
+        absent={ratio === null ? 'no row' : 'no value'}
         whole={unit === 'number' && ratio === null}
       />
+      {by === 'day' ? null : (
+        <p class="small quiet">
+          Each {by} stands beside as many days of the other period, from the same place in it.
+        </p>
+      )}
     </>
   );
 }
@@ -233,8 +254,10 @@ function ChangesTable({ groups, total, measures, currency }: ChangesTableProps) 
     (column): Column<ComparedGroup> => ({
       title: column.title,
       numeric: true,
-      cell: ({ changes }) => <ChangeCell change={changes[column.name]} column={column} currency={currency} />,
-      by: ({ changes }) => changes[column.name]?.diff ?? null,
+      cell: ({ changes }) => (
+        <ChangeCell change={changes.get(column.name)} column={column} currency={currency} />
+      ),
+      by: ({ changes }) => changes.get(column.name)?.diff ?? null,
     }),
   );
   return (

@@ -3,7 +3,7 @@ import { groupBy } from '../../lib/group-by.js';
 import { haveCurrencies, inOneCurrency, mixesMoney, type ReportColumn, tidy, totalsOf } from './columns.js';
 import { ofItsCurrency } from './group.js';
 import { valueOver } from './measures.js';
-import type { Report, Row } from './parse.js';
+import { cellOf, type Report, type Row } from './parse.js';
 
 export interface Change {
   /** Null: no row, or no sum. */
@@ -21,7 +21,7 @@ export interface ComparedGroup {
   /** The periods with rows of the group. */
   readonly in: 'both' | 'now' | 'before';
   /** By column. */
-  readonly changes: Readonly<Record<string, Change>>;
+  readonly changes: ReadonlyMap<string, Change>;
 }
 
 export function changeOf(now: number | null, before: number | null): Change {
@@ -51,12 +51,12 @@ export function compareGroups(
       key,
       title: ofItsCurrency((one ?? other)?.[0] ?? {}, split, tells).title,
       in: one === undefined ? 'before' : other === undefined ? 'now' : 'both',
-      changes: Object.fromEntries(changes),
+      changes: new Map(changes),
     };
   });
   const [first] = measures;
   const size = ({ changes }: ComparedGroup) =>
-    changes[first?.ratio?.under ?? first?.name ?? '']?.now ?? Number.NEGATIVE_INFINITY;
+    changes.get(first?.ratio?.under ?? first?.name ?? '')?.now ?? Number.NEGATIVE_INFINITY;
   return groups.sort((a, b) => (size(a) === size(b) ? 0 : size(b) - size(a)));
 }
 
@@ -67,25 +67,35 @@ export function compareTotals(now: Report, before: Report, measures: readonly Re
     const totalIn = (report: Report) => (mixesMoney(column, rows) ? null : totalOf(report, column));
     return [column.name, changeOf(totalIn(now), totalIn(before))];
   });
-  return { key: '', title: 'Total', in: 'both', changes: Object.fromEntries(changes) };
+  return { key: '', title: 'Total', in: 'both', changes: new Map(changes) };
 }
 
 /** The platform's own total of a report, else that of its rows; null if there is none, or amounts have different currencies. */
 export function totalOf({ rows, meta }: Report, column: ReportColumn): number | null {
   if (mixesMoney(column, rows)) return null;
   const totals = totalsOf(meta);
-  const told = totals?.[column.name];
+  const told = totals === null ? null : cellOf(totals, column.name);
   if (typeof told === 'number') return told;
   const all = column.ratio === null || totals === null ? null : valueOver([totals], column);
   return all ?? (column.noSum === null ? valueOver(rows, column) : null);
 }
 
-/** @param column of both periods together. @returns one value per day; null: no row, or no sum */
-export function dayValues(
+/**
+ * @param spans the days of each. @param column of both periods together
+ * @returns one value per span; null: no row, or no sum
+ */
+export function spanValues(
   rows: readonly Row[],
-  days: readonly string[],
+  spans: readonly (readonly string[])[],
   column: ReportColumn,
 ): (number | null)[] {
   const byDay = groupBy(rows, ({ date }) => String(date));
-  return days.map((day) => valueOver(byDay.get(day) ?? [], column));
+  return spans.map((days) => {
+    // One row of a week is no value of the week.
+    if (days.length > 1 && column.noSum !== null) return null;
+    return valueOver(
+      days.flatMap((day) => byDay.get(day) ?? []),
+      column,
+    );
+  });
 }

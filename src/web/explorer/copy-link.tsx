@@ -1,11 +1,23 @@
-/** Copies the address of the page, which shows the same to whoever may see it. */
+/** Copies a link that shows the same days to whoever may see them, also later. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../ui/parts.js';
+import type { Meta } from './parse.js';
+import { reportHref, type Viewed } from './question.js';
+import { periodWords } from './spans.js';
 
 /** How long the page says so. */
 const COPIED_MS = 3_000;
 
-export function CopyLink() {
+interface CopyProps extends Pick<Viewed, 'question' | 'view'> {
+  readonly period: Meta['period'];
+}
+
+/** Of a relative period the days are fixed; the address of the page keeps moving. */
+export function CopyLink({ question, view, period }: CopyProps) {
+  const { from = null, to = null } = period ?? {};
+  const days = question.period === '' || from === null || to === null ? null : { from, to };
+  const fixed = days && reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view);
+  const link = new URL(fixed ?? location.hash, location.href).href;
   const [state, setState] = useState<'' | 'copied' | 'refused'>('');
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -16,7 +28,7 @@ export function CopyLink() {
   }, [state]);
   const copy = async () => {
     // Only pages over https or from this machine have a clipboard, and it may be forbidden.
-    const isCopied = await navigator.clipboard?.writeText(location.href).then(
+    const isCopied = await navigator.clipboard?.writeText(link).then(
       () => true,
       () => false,
     );
@@ -25,8 +37,12 @@ export function CopyLink() {
   return (
     <>
       <Button
-        label="Copy link"
-        title="The address of this page; whoever may see the report sees the same"
+        label={days === null ? 'Copy link' : 'Copy link to these days'}
+        title={
+          days === null
+            ? 'The address of this page; whoever may see the report sees the same'
+            : `Shows ${periodWords(days)}, whenever it is opened. The address of this page shows the period as of the day it is opened.`
+        }
         act={copy}
       />
       <span role="status" class="small">
@@ -34,7 +50,7 @@ export function CopyLink() {
         {state === 'refused' ? (
           <label class="row">
             Press Ctrl+C or ⌘C
-            <input ref={field} readOnly value={location.href} onBlur={() => setState('')} />
+            <input ref={field} readOnly value={link} onBlur={() => setState('')} />
           </label>
         ) : null}
       </span>

@@ -3,11 +3,10 @@ import { useState } from 'preact/hooks';
 import { Refused } from '../ui/api.js';
 import { Field } from '../ui/fields.js';
 import { Name, Wait } from '../ui/parts.js';
-import { hrefOf } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import type { Advertisers } from './advertiser-names.js';
 import { numbers } from './numbers.js';
-import { addressOf, ofOne, type Viewed } from './question.js';
+import { ofOne, reportHref, type Viewed } from './question.js';
 import { SEEN, useTeam } from './team.js';
 
 /** More have a filter. */
@@ -46,7 +45,7 @@ export function Forbidden({ question, view }: Pick<Viewed, 'question' | 'view'>)
               <ul class="row">
                 {found.slice(0, MOST_LINKS).map(({ id, name }) => (
                   <li key={id}>
-                    <a class="button" href={hrefOf(['report'], addressOf(ofOne(question, String(id)), view))}>
+                    <a class="button" href={reportHref(ofOne(question, String(id)), view)}>
                       <Name>{name ?? `Advertiser ${id}`}</Name> <span class="small quiet">{id}</span>
                     </a>
                   </li>

@@ -2,7 +2,7 @@
 import { groupBy } from '../../lib/group-by.js';
 import { inOneCurrency, mixesMoney, type ReportColumn, tidy, titleOf } from './columns.js';
 import { valueOver } from './measures.js';
-import type { Cell, Row } from './parse.js';
+import { cellOf, type Row, rowWith } from './parse.js';
 import { type SpanName, startOf } from './spans.js';
 
 const MOST_LINES = 5;
@@ -13,8 +13,8 @@ function subjectOf(row: Row, split: readonly string[]): { key: string; title: st
   const parts = split
     .filter((one) => one !== 'date')
     .map((one) => {
-      const id = row[`${one}Id`] ?? row[one];
-      const name = row[`${one}Name`] ?? id;
+      const id = cellOf(row, `${one}Id`) ?? cellOf(row, one);
+      const name = cellOf(row, `${one}Name`) ?? id;
       return { id: String(id ?? ''), name: String(name ?? '') };
     });
   return { key: parts.map(({ id }) => id).join('\u0000'), title: parts.map(({ name }) => name).join(' · ') };
@@ -57,11 +57,12 @@ export function rowsBy(
   );
   const measures = columns.filter(({ numeric }) => numeric).map(inOneCurrency);
   const together = [...groups.values()].map((of): Row => {
-    // The newest names.
-    const [first, newest] = [of[0] ?? {}, of.at(-1)];
-    const row: Record<string, Cell | undefined> = Object.assign({}, newest, { date: startIn(first) });
-    for (const column of measures) row[column.name] = column.noSum === null ? wholeSum(of, column) : null;
-    return row;
+    // Names are those of the newest day.
+    const newest = of.reduce((one, other) => (String(other.date) < String(one.date) ? one : other));
+    const sums = measures.map(
+      (column) => [column.name, column.noSum === null ? wholeSum(of, column) : null] as const,
+    );
+    return rowWith(newest, [['date', startIn(newest)], ...sums]);
   });
   together.sort((a, b) => (String(a.date) < String(b.date) ? -1 : a.date === b.date ? 0 : 1));
   return [...together, ...rows.filter((row) => startIn(row) === undefined)];
@@ -69,7 +70,7 @@ export function rowsBy(
 
 /** @returns null if a row lacks a value: a ratio of such sums would be of different rows */
 const wholeSum = (rows: readonly Row[], column: ReportColumn): number | null =>
-  rows.every((row) => typeof row[column.name] === 'number') ? valueOver(rows, column) : null;
+  rows.every((row) => typeof cellOf(row, column.name) === 'number') ? valueOver(rows, column) : null;
 
 interface Group {
   readonly title: string;
@@ -99,7 +100,7 @@ export function groupRows(
   for (const row of rows) {
     const place = places.get(String(row.date));
     if (place === undefined) outside += 1;
-    const size = row[ratio?.under ?? name];
+    const size = cellOf(row, ratio?.under ?? name);
     if (place === undefined || typeof size !== 'number') continue;
     const { key, title } = mixed ? ofItsCurrency(row, split) : subjectOf(row, split);
     const group = groups.get(key) ?? { title, size: 0, rows: days.map((): Row[] => []) };

@@ -1,7 +1,7 @@
 /** Measures that the page calculates: each is a ratio of sums, never a mean of ratios. Pure. */
 import { columnsOf, mixesMoney, type ReportColumn, sumOf } from './columns.js';
 import type { Unit } from './numbers.js';
-import type { Cell, Row } from './parse.js';
+import { cellOf, type Row, rowWith } from './parse.js';
 
 interface Measure {
   readonly name: string;
@@ -98,12 +98,13 @@ export function wordsOf({ title, ratio }: ReportColumn): string {
 export function valueOver(rows: readonly Row[], column: ReportColumn): number | null {
   const { name, noSum, ratio } = column;
   if (ratio === null) {
-    const told = rows.filter((row) => typeof row[name] === 'number');
+    const told = rows.filter((row) => typeof cellOf(row, name) === 'number');
     if (told.length === 0 || (told.length > 1 && noSum !== null)) return null;
     return sumOf(told, name);
   }
   const { over, under, times } = ratio;
-  if (rows.some((row) => typeof row[over] !== 'number' || typeof row[under] !== 'number')) return null;
+  const isTold = (row: Row, part: string) => typeof cellOf(row, part) === 'number';
+  if (!rows.every((row) => isTold(row, over) && isTold(row, under))) return null;
   if (mixesMoney(column, rows)) return null;
   const divisor = sumOf(rows, under);
   return divisor === 0 ? null : (times * sumOf(rows, over)) / divisor;
@@ -113,9 +114,10 @@ export function valueOver(rows: readonly Row[], column: ReportColumn): number | 
 export function withMeasures(rows: readonly Row[], columns: readonly ReportColumn[]): readonly Row[] {
   const calculated = columns.filter(({ ratio }) => ratio !== null);
   if (calculated.length === 0) return rows;
-  return rows.map((row) => {
-    const all: Record<string, Cell | undefined> = Object.assign({}, row);
-    for (const column of calculated) all[column.name] = valueOver([row], column);
-    return all;
-  });
+  return rows.map((row) =>
+    rowWith(
+      row,
+      calculated.map((column) => [column.name, valueOver([row], column)]),
+    ),
+  );
 }

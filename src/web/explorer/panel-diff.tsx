@@ -3,16 +3,15 @@ import { useMemo, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec } from '../ui/form-values.js';
-import { fromNow, moment } from '../ui/format.js';
+import { between, fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
-import { hrefOf } from '../ui/route.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { type ChangedLine, changedLines, isKnown, type Names, namesIn, type Revisions } from './changed.js';
 import { shown, titleOf } from './columns.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { aboutPath, addressOf, instantOf, keptOf, type Viewed } from './question.js';
+import { aboutPath, instantOf, keptOf, reportHref, type Viewed } from './question.js';
 
 type Diff = AnswerTo<'GET /gateway/v1/diff'>;
 type DiffRow = Diff['data'][number];
@@ -68,7 +67,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
           )}
         </Wait>
       ) : (
-        <Empty>History is kept by day: split the report by date to see it.</Empty>
+        <Empty>History is kept by day: choose one row per date above to see it.</Empty>
       )}
     </Card>
   );
@@ -106,9 +105,7 @@ function Unchanged({ question, view }: Omit<ChangedProps, 'lines'>) {
         <>
           {' '}
           Changes are kept for each split apart.{' '}
-          <a href={hrefOf(['report'], addressOf(byDate, { ...keptOf(view), panel: 'diff' }))}>
-            Look at the report by date only
-          </a>
+          <a href={reportHref(byDate, { ...keptOf(view), panel: 'diff' })}>Look at the report by date only</a>
         </>
       )}
     </Empty>
@@ -148,9 +145,10 @@ const CHANGED: readonly Column<ChangedLine>[] = [
   },
   {
     title: 'When and why',
-    cell: ({ seenAt, why }) => (
+    cell: ({ seenAt, after, why }) => (
       <span title={moment(seenAt)}>
-        {fromNow(seenAt, Date.now())} <span class="small quiet">{WHY[why]}</span>
+        seen {fromNow(seenAt, Date.now())}
+        {after === null ? '' : `, made ${between(after, seenAt)}`} <span class="small quiet">{WHY[why]}</span>
       </span>
     ),
     by: ({ seenAt }) => seenAt,

@@ -4,6 +4,16 @@ import type { ReportAnswer } from '../../api/operations/table.js';
 export type Cell = string | number | boolean | null | object;
 export type Row = Readonly<Record<string, Cell | undefined>>;
 
+/** The row's own member: a platform may name a column as a member that all objects have, `constructor`. */
+export const cellOf = (row: Row, name: string): Cell | undefined =>
+  Object.hasOwn(row, name) ? row[name] : undefined;
+
+/** The row with further cells. Never by assignment: that of `__proto__` would be none. */
+export const rowWith = (row: Row, cells: Iterable<readonly [string, Cell | undefined]>): Row => ({
+  ...row,
+  ...Object.fromEntries(cells),
+});
+
 /** Totals have the platform's form: for some reports a list. */
 export type Meta = Omit<ReportAnswer['meta'], 'totals'> & {
   readonly totals?: Row | readonly Row[] | null;

@@ -4,13 +4,12 @@ import { ConfirmButton } from '../ui/dialog.js';
 import { bytes, moment } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Card, Name, Tag, Wait } from '../ui/parts.js';
-import { hrefOf } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted, numbers } from './numbers.js';
 import { type Pin, type Pins as PinList, questionOf, splitWords } from './pinned.js';
-import { addressOf } from './question.js';
+import { reportHref } from './question.js';
 import { toldPeriod } from './spans.js';
 import { useAdvertisers, useTeam } from './team.js';
 
@@ -113,7 +112,7 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
   const since =
     question === null || pin.revision === null
       ? null
-      : hrefOf(['report'], addressOf({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` }));
+      : reportHref({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` });
   const path = `/gateway/v1/pins/${encodeURIComponent(id)}`;
   return (
     <span class="row">
@@ -129,7 +128,7 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
         </a>
       )}
       {question === null ? null : (
-        <a href={hrefOf(['report'], addressOf(question))} title="The numbers of today">
+        <a href={reportHref(question)} title="The numbers of today">
           Live report
         </a>
       )}

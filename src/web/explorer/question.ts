@@ -1,4 +1,5 @@
 /** The shown report and its view: in the address, and as calls of the gateway. Pure. */
+import { hrefOf } from '../ui/route.js';
 
 export interface Question {
   /** Path below `/api/v1/report/`, `campaigns/get`. */
@@ -110,19 +111,15 @@ export function readView(query: URLSearchParams): ViewState {
 export const keptOf = (view: ViewState): Partial<ViewState> =>
   Object.fromEntries(KEPT.map((name) => [name, view[name]]));
 
-/** Members of the address. */
-export function addressOf(
-  question: Question,
-  view: Partial<ViewState> = {},
-): Record<string, string | readonly string[]> {
-  return {
+/** The address of a report on this page. */
+export const reportHref = (question: Question, view: Partial<ViewState> = {}): string =>
+  hrefOf(['report'], {
     endpoint: question.endpoint,
     ...Object.fromEntries(parametersOf({ ...question, asOf: '' })),
     advertiserId: advertisersOf(question),
     asOf: question.asOf,
     ...view,
-  };
-}
+  });
 
 export const advertisersOf = ({ advertiserId, others }: Question): string[] => [advertiserId, ...others];
 
@@ -197,7 +194,7 @@ export function faultOf(question: Question): string | null {
     return 'Enter the first and the last day.';
   if (period === '' && dateFrom > dateTo) return 'The first day is after the last one.';
   if (asOf !== '' && !splits.includes('byDate'))
-    return 'History is kept by day: split by date, or clear “As of”.';
+    return 'History is kept by day: choose one row per date, or clear “Numbers as they were on”.';
   return null;
 }
 

@@ -5,25 +5,21 @@ import { moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Button, Card, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
-import { AgainstLine } from './against-line.js';
+import { AnswerHead } from './answer-head.js';
 import { CompareReport } from './compare-report.js';
-import { CopyLink } from './copy-link.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
 import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
 import { aboutPath, pathOf, type Viewed } from './question.js';
-import { ChartAndRows, Known } from './report-rows.js';
+import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
-import { CSV_TITLE } from './several-csv.js';
-import { toldPeriod } from './spans.js';
+import { CSV_LABEL, CSV_TITLE } from './several-csv.js';
 import { type Shown, useReport } from './use-report.js';
 
 interface ReportAnswerProps extends Viewed {
-  /** Whether an error of the question is shown. */
-  readonly showsFault: boolean;
   /** Called with the name of an advertiser that had none. */
   readonly tell: (id: string, name: string) => void;
 }
@@ -32,7 +28,7 @@ export function ReportAnswer(props: ReportAnswerProps) {
   return props.question.others.length === 0 ? <OneAnswer {...props} /> : <SeveralAnswer {...props} />;
 }
 
-function OneAnswer({ showsFault, tell, ...props }: ReportAnswerProps) {
+function OneAnswer({ tell, ...props }: ReportAnswerProps) {
   const Panel = PANELS.get(props.view.panel);
   const loaded = useReport(props.question);
   const isForbidden = useIsForbidden();
@@ -42,10 +38,10 @@ function OneAnswer({ showsFault, tell, ...props }: ReportAnswerProps) {
   }, [loaded.value]);
   if (isForbidden(loaded.error, props.question.advertiserId)) return <Forbidden {...props} />;
   return (
-    <Wait of={showsFault ? loaded : { ...loaded, error: null }} looking="Loading the report …">
+    <Wait of={loaded} looking="Loading the report …">
       {(report) => (
         <>
-          <AnswerHead {...props} report={report} />
+          <OneHead {...props} report={report} />
           {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
           <ChartAndRows {...props} report={report} />
@@ -64,27 +60,21 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
   ['diff', DiffPanel],
 ]);
 
-function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
+function OneHead({ report, ...viewed }: AnsweredProps) {
+  const { question, about, view, setView } = viewed;
   const { meta, answered } = report;
   const opens = (panel: string) => ({
     'aria-expanded': view.panel === panel,
     act: () => setView({ panel: view.panel === panel ? '' : panel }, true),
   });
   return (
-    <Card>
-      <div class="toolbar">
-        <div>
-          <h2>
-            {about.title} ·{' '}
-            <bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi> ·{' '}
-            {toldPeriod(meta.period)}
-          </h2>
-          <p class="small quiet">
-            {counted(meta.rowCount, 'row')}
-            {meta.asOf === undefined ? '' : `, as of ${moment(meta.asOf)}`}
-          </p>
-        </div>
-        <div class="tools">
+    <AnswerHead
+      {...viewed}
+      subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
+      size={`${counted(meta.rowCount, 'row')}${meta.asOf === undefined ? '' : `, as of ${moment(meta.asOf)}`}`}
+      meta={meta}
+      tools={
+        <>
           <Button
             {...opens('explain')}
             label={answered.words}
@@ -93,16 +83,17 @@ function AnswerHead({ question, about, report, view, setView }: AnsweredProps) {
           />
           <Button {...opens('diff')} label="What changed" />
           <Button {...opens('code')} label="Code" />
-          <CopyLink />
+        </>
+      }
+      moreTools={
+        <>
           <PinButton question={question} revision={meta.revision ?? null} />
           <a href={pathOf(question, { _format: 'csv', _bom: '1' })} title={CSV_TITLE} download>
-            CSV
+            {CSV_LABEL}
           </a>
-        </div>
-      </div>
-      <AgainstLine view={view} setView={setView} />
-      <Known meta={meta} />
-    </Card>
+        </>
+      }
+    />
   );
 }
 

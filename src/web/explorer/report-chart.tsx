@@ -20,7 +20,7 @@ const SHAPES = [
 const OF_ADVERTISERS: readonly string[] = ['date', 'advertiser'];
 const LINES = [
   { value: '', title: 'Advertisers' },
-  { value: 'split', title: 'As split' },
+  { value: 'split', title: 'As in the table' },
 ] as const;
 
 interface ReportChartProps extends Omit<Viewed, 'question'> {
@@ -87,7 +87,7 @@ export function ReportChart(props: ReportChartProps) {
     return (
       <Card>
         <div class="toolbar">
-          <p class="quiet">Split by date to see a chart by day.</p>
+          <p class="quiet">Choose one row per date to see a chart by day.</p>
           {tools}
         </div>
       </Card>
@@ -122,7 +122,7 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
   );
   const currency = useMemo(() => currencyOf(report.rows, about.currency), [report, about.currency]);
   const provisional = report.meta.firstProvisionalDate;
-  const shadedFrom = spans.find(({ end }) => provisional !== undefined && end >= provisional)?.start;
+  const shadedFrom = spans.find(({ end }) => provisional !== undefined && end >= provisional);
   const parts = spans.filter(({ part }) => part !== null);
   return (
     <>
@@ -138,7 +138,7 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
         steps={{ title: SPANS.find(({ value }) => value === by)?.title ?? '', of: spans }}
         kind={isStacked ? (by === 'day' ? 'stacked' : 'stacked bars') : 'lines'}
         height={260}
-        provisionalFrom={shadedFrom === undefined ? null : Date.parse(shadedFrom) / 1000}
+        provisionalFrom={shadedFrom === undefined ? null : Date.parse(shadedFrom.start) / 1000}
         format={(value) => numbers.short(value, unit, currency)}
         exact={(value) => numbers.full(value, unit, currency)}
         absent={noSum === null && ratio === null ? 'no row' : 'no value'}
@@ -153,9 +153,16 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
           </p>
         )}
         {parts.length === 0 ? null : (
-          <p>* Incomplete: {parts.map((span) => `${span.title} (${span.part})`).join('; ')}.</p>
+          <p>
+            * Incomplete: {parts.map((span) => `${span.title} (${span.part} are in the report)`).join('; ')}.
+          </p>
         )}
-        {provisional === undefined ? null : <p>Shaded: provisional days, from {provisional} on.</p>}
+        {shadedFrom === undefined ? null : (
+          <p>
+            Shaded: {by === 'day' ? '' : `from ${shadedFrom.title} on, with `}provisional days, from{' '}
+            {provisional} on.
+          </p>
+        )}
       </div>
     </>
   );

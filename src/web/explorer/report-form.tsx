@@ -2,71 +2,94 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { Field, Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
+import { NARROW, useMedia } from '../ui/media.js';
 import { Button } from '../ui/parts.js';
 import { type Advertiser, idIn, labelOf } from './advertiser-names.js';
 import { titleOf } from './columns.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { faultOf, PERIODS, type Question } from './question.js';
+import { periodWords } from './spans.js';
 
 interface FormProps {
   readonly question: Question;
   readonly endpoints: readonly Endpoint[];
   readonly advertisers: readonly Advertiser[];
   readonly ask: (question: Question) => void;
-  /** Why the last submitted question cannot be asked. */
-  readonly fault: string | null;
+  /** Whether a phone shows one line in its place, which opens it. */
+  readonly folds: boolean;
+  /** Called with why the submitted question cannot be asked. */
   readonly setFault: (fault: string | null) => void;
 }
 
-export function ReportForm({ question, endpoints, advertisers, ask, fault, setFault }: FormProps) {
+export function ReportForm({ question, endpoints, advertisers, ask, folds, setFault }: FormProps) {
   const [draft, setDraft] = useState(question);
+  const isFolding = useMedia(NARROW) && folds;
+  const [isOpen, setIsOpen] = useState(false);
   // The address has changed. A layout effect, as a later one would lose typed text.
   const place = JSON.stringify(question);
   useLayoutEffect(() => {
     setDraft(question);
     setFault(null);
+    setIsOpen(false);
   }, [place]);
   const change = (part: Partial<Question>) => setDraft((was) => ({ ...was, ...part }));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const found = faultOf(draft);
     setFault(found);
+    setIsOpen(found !== null);
     if (found === null) ask(draft);
   };
   const endpoint = endpoints.find(({ name }) => name === draft.endpoint);
   return (
     <form class="card" aria-label="Report" onSubmit={submit}>
-      <div class="form-grid">
-        <Fields fields={[reportField(draft, endpoints)]} values={{ ...draft }} set={change} />
-        <AdvertiserField
-          id={draft.advertiserId}
-          advertisers={advertisers}
-          choose={(advertiserId) => change({ advertiserId })}
-        />
-        <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
-      </div>
-      <details open={question.others.length > 0 || question.asOf !== ''}>
-        <summary>Several advertisers together, or numbers as they were earlier</summary>
-        <MoreAdvertisers
-          chosen={draft.others}
-          choose={(others) => change({ others })}
-          lead={draft.advertiserId}
-          advertisers={advertisers}
-        />
-        <div class="form-grid">
-          <Fields fields={[AS_OF]} values={{ ...draft }} set={change} />
+      {isFolding ? (
+        <div class="toolbar">
+          <bdi>{askedWords(question, advertisers)}</bdi>
+          <Button label="Change" aria-expanded={isOpen} act={() => setIsOpen(!isOpen)} />
         </div>
-      </details>
-      <div class="toolbar">
-        <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
-        <Button label="Show the report" class="primary" />
-      </div>
-      <p class="fault" role="alert">
-        {fault}
-      </p>
+      ) : null}
+      {isFolding && !isOpen ? null : (
+        <>
+          <div class="form-grid">
+            <Fields fields={[reportField(draft, endpoints)]} values={{ ...draft }} set={change} />
+            <AdvertiserField
+              id={draft.advertiserId}
+              advertisers={advertisers}
+              choose={(advertiserId) => change({ advertiserId })}
+            />
+            <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
+          </div>
+          <details open={question.others.length > 0 || question.asOf !== ''}>
+            <summary>Several advertisers together, or numbers as they were earlier</summary>
+            <MoreAdvertisers
+              chosen={draft.others}
+              choose={(others) => change({ others })}
+              lead={draft.advertiserId}
+              advertisers={advertisers}
+            />
+            <div class="form-grid">
+              <Fields fields={[AS_OF]} values={{ ...draft }} set={change} />
+            </div>
+          </details>
+          <div class="toolbar">
+            <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
+            <Button label="Show the report" class="primary" />
+          </div>
+        </>
+      )}
     </form>
   );
+}
+
+/** `Campaigns · Acme · Last 30 days` */
+function askedWords(question: Question, advertisers: readonly Advertiser[]): string {
+  const { endpoint, advertiserId: id, others, period, dateFrom: from, dateTo: to } = question;
+  const name = advertisers.find((one) => String(one.id) === id)?.name ?? `advertiser ${id}`;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const days = PERIODS.find(([value]) => value === period)?.[1] ?? (period || periodWords({ from, to }));
+  return [endpointTitle(endpoint), `${name}${more}`, days].join(' · ');
 }
 
 interface AdvertiserProps {
@@ -115,7 +138,7 @@ const CURRENCY: FieldSpec = {
   name: 'spentBased',
   label: 'Currency',
   options: [
-    ['', 'Platform default'],
+    ['', 'As the platform sends it'],
     ['usd', 'US dollars'],
     ['local', "Advertiser's currency"],
   ],
@@ -166,7 +189,7 @@ interface SplitsProps {
 
 const Splits = ({ draft: { splits }, change, names }: SplitsProps) => (
   <fieldset class="checks">
-    <legend>Split</legend>
+    <legend>One row per</legend>
     {names.map((name) => (
       <label key={name}>
         <input
@@ -176,7 +199,7 @@ const Splits = ({ draft: { splits }, change, names }: SplitsProps) => (
             change({ splits: [...splits.filter((other) => other !== name), ...(checked ? [name] : [])] })
           }
         />
-        {titleOf(name)}
+        {titleOf(name.replace(/^by/, ''))}
       </label>
     ))}
   </fieldset>

@@ -10,7 +10,7 @@ import { totalOf } from './compare.js';
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { valueOver, wordsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
-import type { Meta, Report, Row } from './parse.js';
+import { cellOf, type Meta, type Report, type Row } from './parse.js';
 import type { Viewed } from './question.js';
 import type { Span } from './spans.js';
 
@@ -63,14 +63,20 @@ export function ReportTable(props: TableProps) {
           write={(row, column) => textOf(row, column, spans, currency)}
           mark={(row, { name }) => {
             const id = ids.get(name)?.name;
-            if (name === 'date') return narrow ? null : <DayTags row={row} spans={spans} meta={meta} />;
-            return id === undefined ? null : <span class="quiet id">{String(row[id])}</span>;
+            if (name === 'date') return <DayMarks row={row} spans={spans} meta={meta} narrow={narrow} />;
+            return id === undefined ? null : <span class="quiet id">{String(cellOf(row, id))}</span>;
           }}
           feet={feet}
           held={narrow ? 2 : 1}
         />
       )}
       <div class="small quiet">
+        {meta.firstProvisionalDate === undefined ? null : (
+          <p>
+            {PROVISIONAL} Provisional: the platform is still completing the days from{' '}
+            {meta.firstProvisionalDate} on.
+          </p>
+        )}
         {columns.map(({ name, noSum }) =>
           noSum === null ? null : (
             <p key={name}>
@@ -96,7 +102,7 @@ function idsBehind(
   const pairs = columns.flatMap((column) => {
     const name = column.name.replace(/Id$/, 'Name');
     const isNamed = name !== column.name && columns.some((other) => other.name === name);
-    return isNamed && rows.every((row) => (row[name] ?? '') !== '') ? [[name, column] as const] : [];
+    return isNamed && rows.every((row) => (cellOf(row, name) ?? '') !== '') ? [[name, column] as const] : [];
   });
   return new Map(pairs);
 }
@@ -107,26 +113,36 @@ function textOf(
   spans: ReadonlyMap<string, Span>,
   currency: string | null,
 ): CellText {
-  const value = row[column.name];
+  const value = cellOf(row, column.name);
   if (column.name === 'date') return { text: spans.get(String(value))?.title ?? shown(value, false) };
   const its = currencyOf([row], currency);
   return { text: written(value, column, its), exact: exactly(value, column, its) };
 }
 
-interface TagsProps extends Pick<TableProps, 'spans'> {
+interface MarksProps extends Pick<TableProps, 'spans'> {
   readonly row: Row;
   readonly meta: Meta;
+  readonly narrow: boolean;
 }
 
-/** One tag, so that the column stays narrow. */
-function DayTags({ row, spans, meta: { firstProvisionalDate: first } }: TagsProps) {
+/** A sign for provisional days, explained below the table, so that the column stays narrow. */
+function DayMarks({ row, spans, meta: { firstProvisionalDate: first }, narrow }: MarksProps) {
   const { part = null, end = String(row.date) } = spans.get(String(row.date)) ?? {};
-  const isProvisional = first !== undefined && end >= first;
-  if (part === null) return isProvisional ? <Tag tone="warn">provisional</Tag> : null;
-  return <Tag tone={isProvisional ? 'warn' : 'info'}>{part}</Tag>;
+  return (
+    <>
+      {first !== undefined && end >= first ? (
+        <strong class="mark" role="img" aria-label="provisional" title="provisional">
+          {PROVISIONAL}
+        </strong>
+      ) : null}
+      {part === null || narrow ? null : <Tag tone="info">{part}</Tag>}
+    </>
+  );
 }
 
-/** Width of a column including the tags of days and the bold totals. @returns approximate characters */
+const PROVISIONAL = '~';
+
+/** Width of a column including the signs of days and the bold totals. @returns approximate characters */
 function roomOf(
   column: ReportColumn,
   { report, spans }: TableProps,
@@ -135,12 +151,11 @@ function roomOf(
 ): number {
   const { name, numeric, width } = column;
   if (name === 'date') {
-    const first = report.meta.firstProvisionalDate;
-    const tagOf = ({ part, end }: Span) => part ?? (first !== undefined && end >= first ? 'provisional' : '');
+    const sign = report.meta.firstProvisionalDate === undefined ? 0 : 2;
     const rooms = [...spans.values()].map(
-      (span) => 0.85 * span.title.length + (narrow ? 3 : tagOf(span).length + 5),
+      ({ title, part }) => 0.85 * title.length + (narrow || part === null ? 3 : part.length + 5),
     );
-    return Math.ceil(rooms.length > 0 ? Math.max(...rooms) : narrow || first === undefined ? 13 : 26);
+    return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : 13));
   }
   if (!numeric) return width;
   const texts = feet.map(({ text }) => text(column) ?? 'no sum');
@@ -165,7 +180,7 @@ function Constants({ columns, row = {} }: Pick<TableProps, 'columns'> & { readon
         <div key={name}>
           <dt>{title}</dt>
           <dd>
-            <bdi>{shown(row[name], numeric) || '–'}</bdi>
+            <bdi>{shown(cellOf(row, name), numeric) || '–'}</bdi>
           </dd>
         </div>
       ))}
@@ -203,7 +218,7 @@ function feetOf(report: Report, found: readonly Row[], currency: string | null):
     title: 'Total',
     text: (column) => {
       const { name, ratio, noSum } = column;
-      const value = ratio === null ? totals[name] : totalOf(report, column);
+      const value = ratio === null ? cellOf(totals, name) : totalOf(report, column);
       return `${written(value, column, currencyOf([totals], currency))}${noSum === null ? '' : '*'}`;
     },
   };

@@ -1,17 +1,17 @@
 /** The form of a query, and below it the answer. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Empty, Looking } from '../ui/parts.js';
-import { go, hrefOf, useRoute } from '../ui/route.js';
+import { go, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { type Described, endpointsOf, endpointTitle, firstQuestion } from './endpoints.js';
 import {
-  addressOf,
   faultOf,
   keptOf,
   type Question,
   readQuestion,
   readView,
+  reportHref,
   type SetView,
 } from './question.js';
 import { ReportAnswer } from './report-answer.js';
@@ -27,7 +27,7 @@ export function ReportSection() {
   const asked = readQuestion(query);
   const view = readView(query);
   const fault = asked === null ? null : faultOf(asked);
-  // Only the newest fault is shown: that of the form replaces one of the question before.
+  // Of the form. It stands in place of the report before, which is no answer to it.
   const [newFault, setNewFault] = useState<string | null>(null);
   const only = session.advertisers === '*' ? undefined : session.advertisers[0];
   const start = firstQuestion(endpoints, String(advertisers[0]?.id ?? only ?? ''));
@@ -35,10 +35,10 @@ export function ReportSection() {
   const starts = asked === null && isReady && start.advertiserId !== '';
   // In place of the address without a question: going back leaves the page.
   useEffect(() => {
-    if (starts) go(hrefOf(['report'], addressOf(start)), true);
+    if (starts) go(reportHref(start), true);
   }, [starts]);
   const setView: SetView = (part, replace = false) => {
-    if (asked !== null) go(hrefOf(['report'], addressOf(asked, { ...view, ...part })), replace);
+    if (asked !== null) go(reportHref(asked, { ...view, ...part }), replace);
   };
   const question = asked ?? start;
   const endpoint = endpoints.find(({ name }) => name === question.endpoint);
@@ -57,13 +57,15 @@ export function ReportSection() {
         question={question}
         endpoints={endpoints}
         advertisers={advertisers}
-        fault={newFault}
         setFault={setNewFault}
-        ask={(asks) => {
-          go(hrefOf(['report'], addressOf(asks, keptOf(view))));
-        }}
+        ask={(asks) => go(reportHref(asks, keptOf(view)))}
+        folds={asked !== null && fault === null}
       />
-      {asked === null ? (
+      {newFault !== null ? (
+        <p class="note bad" role="alert">
+          <strong>Not asked.</strong> {newFault} Correct the form, and press Show the report.
+        </p>
+      ) : asked === null ? (
         isReady && !starts ? (
           <Empty>
             No report of your team has named an advertiser yet. Enter the id of one above, as the platform's
@@ -73,15 +75,8 @@ export function ReportSection() {
           <Looking>Loading the report …</Looking>
         )
       ) : fault === null ? (
-        <ReportAnswer
-          about={about}
-          tell={tell}
-          question={asked}
-          view={view}
-          setView={setView}
-          showsFault={newFault === null}
-        />
-      ) : newFault !== null ? null : (
+        <ReportAnswer about={about} tell={tell} question={asked} view={view} setView={setView} />
+      ) : (
         <p class="note warn" role="status">
           This address is not a valid report: {fault}
         </p>

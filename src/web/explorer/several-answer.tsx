@@ -1,18 +1,15 @@
 /** The reports of several advertisers together: how far they are, each one's totals, then chart and rows of all. */
 import { useEffect, useMemo } from 'preact/hooks';
-import { Card } from '../ui/parts.js';
-import { AgainstLine } from './against-line.js';
+import { AnswerHead } from './answer-head.js';
 import { CompareReport } from './compare-report.js';
-import { CopyLink } from './copy-link.js';
 import { useIsForbidden } from './forbidden.js';
 import { counted } from './numbers.js';
 import type { Viewed } from './question.js';
-import { ChartAndRows, Known } from './report-rows.js';
+import { ChartAndRows } from './report-rows.js';
 import { combine } from './several.js';
 import { SeveralCsv } from './several-csv.js';
 import { Progress } from './several-progress.js';
 import { AdvertisersTable } from './several-table.js';
-import { toldPeriod } from './spans.js';
 import { isOpen, partsOf, useSeveral } from './use-several.js';
 
 interface SeveralProps extends Viewed {
@@ -21,8 +18,8 @@ interface SeveralProps extends Viewed {
 }
 
 export function SeveralAnswer({ tell, ...props }: SeveralProps) {
-  const { question, about } = props;
-  const { nameOf } = about;
+  const { question } = props;
+  const { nameOf } = props.about;
   const several = useSeveral(question);
   const isForbidden = useIsForbidden();
   const parts = useMemo(() => partsOf(several.loads, nameOf), [several.loads, nameOf]);
@@ -34,24 +31,17 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
   const isDone = !several.loads.some(isOpen);
   return (
     <>
-      <Card>
-        <div class="toolbar">
-          <div>
-            <h2>
-              {about.title} · {counted(several.loads.length, 'advertiser')}
-              {report === null ? '' : ` · ${toldPeriod(report.meta.period)}`}
-            </h2>
-            <p class="small quiet">
-              {report === null ? 'Asked one after another' : counted(report.meta.rowCount, 'row')}
-            </p>
-          </div>
-          <div class="tools">
-            <CopyLink />
-            {isDone && report !== null ? (
-              <SeveralCsv question={question} parts={parts} period={report.meta.period} />
-            ) : null}
-          </div>
-        </div>
+      <AnswerHead
+        {...props}
+        subject={counted(several.loads.length, 'advertiser')}
+        size={report === null ? 'Asked one after another' : counted(report.meta.rowCount, 'row')}
+        meta={report?.meta ?? null}
+        moreTools={
+          isDone && report !== null ? (
+            <SeveralCsv question={question} parts={parts} period={report.meta.period} />
+          ) : null
+        }
+      >
         <Progress
           several={several}
           nameOf={nameOf}
@@ -63,9 +53,7 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
         <p class="small quiet">
           What changed, code, pins and the state of the cache are of one advertiser: open one by its name.
         </p>
-        <AgainstLine {...props} />
-        {report === null ? null : <Known meta={report.meta} />}
-      </Card>
+      </AnswerHead>
       {report === null || first === undefined ? null : (
         <>
           {isDone ? (

@@ -9,8 +9,8 @@ import type { Part } from './several.js';
 import { useTeam } from './team.js';
 
 /** Of the link of one advertiser, and of the button of several. */
-export const CSV_TITLE =
-  'The platform’s rows and columns; weeks, comparisons and calculated columns are on this page only';
+export const CSV_LABEL = 'CSV: the platform’s rows and columns';
+export const CSV_TITLE = 'Weeks, comparisons and calculated columns are on this page only.';
 
 interface CsvProps {
   readonly question: Question;
@@ -42,7 +42,7 @@ export function SeveralCsv({ question, parts, period }: CsvProps) {
     );
   return (
     <Button
-      label={done === null ? 'CSV' : `CSV: ${done} of ${parts.length} …`}
+      label={done === null ? CSV_LABEL : `CSV: ${done} of ${parts.length} …`}
       disabled={done !== null}
       title={`One file, with the id and name of each advertiser. ${CSV_TITLE}`}
       act={start}

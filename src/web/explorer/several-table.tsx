@@ -3,7 +3,6 @@ import { useMemo } from 'preact/hooks';
 import { wordsOf } from '../ui/api.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Name } from '../ui/parts.js';
-import { hrefOf } from '../ui/route.js';
 import {
   chosenFirst,
   currencyOf,
@@ -17,7 +16,7 @@ import { totalOf } from './compare.js';
 import { useIsForbidden } from './forbidden.js';
 import { allColumnsOf, valueOver } from './measures.js';
 import type { Row } from './parse.js';
-import { addressOf, ofOne, type Viewed } from './question.js';
+import { ofOne, reportHref, type Viewed } from './question.js';
 import { currenciesIn, type Part } from './several.js';
 import type { Load } from './use-several.js';
 
@@ -141,7 +140,7 @@ function Advertiser({ question, view, line: { load, title } }: TableProps & { re
           : wordsOf(load.error);
   return (
     <span>
-      <a href={hrefOf(['report'], addressOf(ofOne(question, load.id), view))}>
+      <a href={reportHref(ofOne(question, load.id), view)}>
         <Name>{title}</Name>
       </a>{' '}
       <span class="small quiet">{load.id}</span>{' '}

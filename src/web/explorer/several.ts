@@ -1,5 +1,5 @@
 /** Reports of several advertisers as one. Nothing is added that does not add up. Pure. */
-import type { Meta, Report, Row } from './parse.js';
+import { type Meta, type Report, type Row, rowWith } from './parse.js';
 
 /** The report of one advertiser. */
 export interface Part {
@@ -31,7 +31,7 @@ export function combine(parts: readonly Part[]): Report {
 }
 
 const rowsOf = ({ id, name, report }: Part): Row[] =>
-  report.rows.map((row) => ({ advertiserName: name, advertiserId: Number(id), ...row }));
+  report.rows.map((row) => rowWith({ advertiserName: name, advertiserId: Number(id) }, Object.entries(row)));
 
 const warningsOf = (part: Part) =>
   (part.report.meta.warnings ?? []).map((one) => ({ ...one, message: `${titleOf(part)}: ${one.message}` }));

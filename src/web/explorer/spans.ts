@@ -1,4 +1,5 @@
 /** The days, weeks or months of a period. Pure. */
+import { groupBy } from '../../lib/group-by.js';
 import type { Meta } from './parse.js';
 import { dayAfter, daysOf, type Period } from './question.js';
 
@@ -23,6 +24,8 @@ export interface Span {
   readonly short: string;
   /** Its last day. */
   readonly end: string;
+  /** Its days in the period. */
+  readonly days: readonly string[];
   /** How many of its days are in the period, `5 of 7 days`; null: all. */
   readonly part: string | null;
 }
@@ -32,20 +35,28 @@ const WEEKDAYS = 'Sun Mon Tue Wed Thu Fri Sat'.split(' ');
 
 /** All spans that have a day in the period. */
 export function spansOf(period: Period, by: SpanName): Span[] {
-  const counts = new Map<string, number>();
-  for (const day of daysOf(period)) {
-    const start = startOf(day, by);
-    counts.set(start, (counts.get(start) ?? 0) + 1);
-  }
+  const groups = groupBy(daysOf(period), (day) => startOf(day, by));
   // The year is told where there are several.
   const tellsYear = period.from.slice(0, 4) !== period.to.slice(0, 4);
-  return [...counts].map(([start, days]) => {
+  return [...groups].map(([start, days]) => {
     const end = endOf(start, by);
     const all = daysOf({ from: start, to: end }).length;
-    const part = days < all ? `${days} of ${all} days` : null;
+    const part = days.length < all ? `${days.length} of ${all} days` : null;
     const { title, short } = TITLES[by](start, end, tellsYear);
-    return { start, end, part, title, short: part === null ? short : `${short}*` };
+    return { start, end, days, part, title, short: part === null ? short : `${short}*` };
   });
+}
+
+/** The days of another period at the places of the spans; none where it is shorter. */
+export function besideSpans(spans: readonly Span[], other: Period): string[][] {
+  const days = daysOf(other);
+  return spans.map((span) => days.splice(0, span.days.length));
+}
+
+/** `3 Oct to 9 Oct 2026`; `Sat 3 Oct 2026`; `no day` */
+export function toldDays(days: readonly string[] = []): string {
+  const [from, to = from] = [days[0], days.at(-1)];
+  return from === undefined || to === undefined ? 'no day' : periodWords({ from, to }, from === to);
 }
 
 /** The first day of the span that has the day. */

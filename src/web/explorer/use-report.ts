@@ -3,7 +3,7 @@ import { type Loaded, useLoad } from '../ui/load.js';
 import type { Api } from '../ui/session.js';
 import { type Answered, answeredBy } from './answered.js';
 import { breathe, parseReport, type Report } from './parse.js';
-import { BESIDE, pathOf, type Question } from './question.js';
+import { BESIDE, daysOf, pathOf, type Question } from './question.js';
 import { useTeam } from './team.js';
 
 export interface Shown extends Report {
@@ -16,7 +16,10 @@ export const shownPath = (question: Question): string => pathOf(question, { _for
 /** @param path of {@link shownPath}. @throws Refused, Unreachable */
 export async function loadReport(api: Api, path: string, signal: AbortSignal): Promise<Shown> {
   const { headers, text } = await api.raw(path, signal);
-  return { ...(await parseReport(text, breathe)), answered: answeredBy(headers) };
+  const report = await parseReport(text, breathe);
+  const { from = null, to = null } = report.meta.period ?? {};
+  const days = from === null || to === null ? 0 : daysOf({ from, to }).length;
+  return { ...report, answered: answeredBy(headers, days) };
 }
 
 export function useReport(question: Question): Loaded<Shown> {

@@ -4,6 +4,7 @@ import UPlot from 'uplot';
 import { DataTable, numberColumn } from './data-table.js';
 import { compact } from './format.js';
 import { DARK, useMedia } from './media.js';
+import { alone, isStacked, type Kind, plotted } from './plotted.js';
 
 export interface Line {
   readonly title: string;
@@ -21,7 +22,7 @@ export interface ChartProps {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly along?: keyof typeof ALONG;
-  readonly kind?: 'lines' | 'stacked' | 'bars' | 'stacked bars';
+  readonly kind?: Kind;
   readonly height?: number;
   /** Of the axis. */
   readonly format?: (value: number) => string;
@@ -51,7 +52,10 @@ export function Chart(props: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const scheme = useMedia(DARK);
   const [asTable, setAsTable] = useState(false);
-  const data = useMemo(() => dataOf(props), [times, lines, props.kind]);
+  const data = useMemo(
+    () => [[...times], ...plotted(props)] as UPlot.AlignedData,
+    [times, lines, props.kind],
+  );
   useEffect(() => {
     const element = frame.current;
     if (element === null || asTable) return;
@@ -129,21 +133,6 @@ function ValuesTable(props: ChartProps & { readonly format: (value: number) => s
   );
 }
 
-const isStacked = (kind: NonNullable<ChartProps['kind']>) => kind.startsWith('stacked');
-
-/** A stacked line is the sum of itself and all below it. */
-function dataOf({ times, lines, kind = 'lines' }: ChartProps): UPlot.AlignedData {
-  if (!isStacked(kind)) return [[...times], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData;
-  const sums = new Array<number>(times.length).fill(0);
-  const stacked = [...lines].reverse().map(({ values }) =>
-    times.map((_, index) => {
-      sums[index] = (sums[index] ?? 0) + (values[index] ?? 0);
-      return sums[index] ?? 0;
-    }),
-  );
-  return [[...times], ...stacked.reverse()] as UPlot.AlignedData;
-}
-
 function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPlot.Options {
   const { lines, kind = 'lines', format = compact, provisionalFrom = null, times, along = 'time' } = props;
   const { steps, whole = props.format === undefined } = props;
@@ -198,9 +187,9 @@ function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPl
           label: line.title,
           stroke,
           width: isStacked(kind) ? (bars === undefined ? 1 : 0) : 2,
-          // A value between two unknown ones has no line.
           points: {
-            show: bars === undefined && (times.length < 3 || line.values.includes(null)),
+            show: bars === undefined && (times.length < 3 || alone(line.values).length > 0),
+            ...(times.length < 3 ? {} : { filter: () => alone(line.values) }),
             size: 5,
             fill: stroke,
           },

@@ -69,6 +69,13 @@ export function moment(iso: string): string {
   return Number.isNaN(time.getTime()) ? iso : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
+/** `between 2026-11-22 02:00 and 14:00 UTC` */
+export function between(from: string, to: string): string {
+  const [first, last] = [moment(from), moment(to)];
+  const isOneDay = first.slice(0, 11) === last.slice(0, 11);
+  return `between ${first.replace(/ UTC$/, '')} and ${isOneDay ? last.slice(11) : last}`;
+}
+
 const FAR_S = 366 * 86_400;
 
 /** `5 min ago`, `in 3 d 4 h`; `on 2199-01-01` beyond {@link FAR_S} */

@@ -1,0 +1,45 @@
+/** The head of an answer: its report, advertisers and days, the tools, the period to compare with, and warnings. */
+import type { ComponentChildren } from 'preact';
+import { Card } from '../ui/parts.js';
+import { AgainstLine } from './against-line.js';
+import { CopyLink } from './copy-link.js';
+import type { Meta } from './parse.js';
+import type { Viewed } from './question.js';
+import { Known } from './report-rows.js';
+import { toldPeriod } from './spans.js';
+
+interface HeadProps extends Viewed {
+  /** Whose report it is. */
+  readonly subject: ComponentChildren;
+  /** How many rows. */
+  readonly size: string;
+  /** Null: no report is there yet. */
+  readonly meta: Meta | null;
+  /** Before and after the button that copies the link. */
+  readonly tools?: ComponentChildren;
+  readonly moreTools?: ComponentChildren;
+  /** Of the advertisers, below the title. */
+  readonly children?: ComponentChildren;
+}
+
+export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ...viewed }: HeadProps) => (
+  <Card>
+    <div class="toolbar">
+      <div>
+        <h2>
+          {viewed.about.title} · {subject}
+          {meta === null ? '' : ` · ${toldPeriod(meta.period)}`}
+        </h2>
+        <p class="small quiet">{size}</p>
+      </div>
+      <div class="tools">
+        {tools}
+        <CopyLink {...viewed} period={meta?.period ?? null} />
+        {moreTools}
+      </div>
+    </div>
+    {children}
+    <AgainstLine {...viewed} />
+    {meta === null ? null : <Known meta={meta} />}
+  </Card>
+);

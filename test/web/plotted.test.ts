@@ -1,0 +1,33 @@
+/** What a chart draws: a time without a value is a gap, never a zero. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { alone, plotted } from '../../src/web/ui/plotted.js';
+
+const values = fc.array(fc.option(fc.nat(100)), { minLength: 4, maxLength: 4 });
+const lines = fc.array(fc.record({ values }), { minLength: 1, maxLength: 4 });
+const times = [0, 1, 2, 3];
+
+it('a stacked line is the sum of itself and those below, and has a gap where it has no value', () => {
+  fc.assert(
+    fc.property(lines, fc.constantFrom('stacked' as const, 'stacked bars' as const), (all, kind) => {
+      const drawn = plotted({ times, lines: all, kind });
+      for (const [place, { values: own }] of all.entries())
+        for (const time of times) {
+          const below = all.slice(place).reduce((sum, line) => sum + (line.values[time] ?? 0), 0);
+          expect(drawn[place]?.[time]).toBe(own[time] === null ? null : below);
+        }
+    }),
+  );
+});
+
+it('lines are drawn as they are; a value of 0 stays 0', () => {
+  expect(plotted({ times, lines: [{ values: [0, null, 2, 3] }] })).toEqual([[0, null, 2, 3]]);
+  expect(plotted({ times, lines: [{ values: [0, null, 2, 3] }], kind: 'stacked' })).toEqual([
+    [0, null, 2, 3],
+  ]);
+});
+
+it('values that no line leads to are points', () => {
+  expect(alone([1, null, 0, null, 2, 3])).toEqual([0, 2]);
+  expect(alone([1, 2])).toEqual([]);
+});
