@@ -135,7 +135,7 @@ describe('a report', () => {
 
   it('on a phone has its form in one line, which opens it; a wide screen has the form', async () => {
     const { page, axe, faults } = await signedIn(week(), 'Team key', limited);
-    const change = page.getByRole('button', { name: 'Change' });
+    const change = page.getByRole('button', { name: 'Change', exact: true });
     const submit = page.getByRole('button', { name: 'Show the report' });
     await submit.waitFor();
     expect(await change.count()).toBe(0);

@@ -131,7 +131,7 @@ function DayMarks({ row, spans, meta: { firstProvisionalDate: first }, narrow }:
   return (
     <>
       {first !== undefined && end >= first ? (
-        <strong class="mark" role="img" aria-label="provisional" title="provisional">
+        <strong class="sign" role="img" aria-label="provisional" title="provisional">
           {PROVISIONAL}
         </strong>
       ) : null}
