@@ -82,7 +82,7 @@ describe('a report', () => {
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
     expect(page.url()).toContain('advertiserId=1&byDate=1&byCampaign=1&_period=last_30_days');
-    await page.getByText('provisional: the platform is still completing').waitFor();
+    await page.getByText('the numbers are provisional: the platform is still completing').waitFor();
     await page.getByText(/Reach counts people/).waitFor();
     expect(await cutOff(page)).toEqual([]);
     await seen.shots('explorer-report');
@@ -129,7 +129,7 @@ describe('a report', () => {
     await page.waitForURL(/sort=-date/);
     const [newest] = await table.locator('.line').all();
     expect(await newest?.getByRole('img', { name: 'provisional' }).textContent()).toBe('~');
-    await page.getByText(/^~ Provisional: the platform is still completing the days from/).waitFor();
+    await page.getByText('~ marks provisional days.').waitFor();
     expect(faults).toEqual([]);
   });
 

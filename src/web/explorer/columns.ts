@@ -65,7 +65,7 @@ export function widthOf(
   const { name, title, numeric } = column;
   const lengths = rows.map((row) => written(cellOf(row, name), column, currencyOf([row], currency)).length);
   const longest = Math.max(0, ...lengths);
-  const room = Math.ceil(numeric ? longest : longest * 0.85) + 3;
+  const room = Math.ceil(numeric ? longest : longest * 0.8) + 2;
   return Math.min(numeric ? 18 : 36, Math.max(title.length + 1, room));
 }
 

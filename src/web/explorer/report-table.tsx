@@ -71,12 +71,7 @@ export function ReportTable(props: TableProps) {
         />
       )}
       <div class="small quiet">
-        {meta.firstProvisionalDate === undefined ? null : (
-          <p>
-            {PROVISIONAL} Provisional: the platform is still completing the days from{' '}
-            {meta.firstProvisionalDate} on.
-          </p>
-        )}
+        {meta.firstProvisionalDate === undefined ? null : <p>{PROVISIONAL} marks provisional days.</p>}
         {columns.map(({ name, noSum }) =>
           noSum === null ? null : (
             <p key={name}>
@@ -92,7 +87,7 @@ export function ReportTable(props: TableProps) {
 }
 
 /** Approximate characters. */
-const ID_ROOM = 6;
+const ID_ROOM = 4;
 
 /** Names lead: the columns of ids, by the column of names that each is shown behind. */
 function idsBehind(
@@ -151,15 +146,15 @@ function roomOf(
 ): number {
   const { name, numeric, width } = column;
   if (name === 'date') {
-    const sign = report.meta.firstProvisionalDate === undefined ? 0 : 2;
+    const sign = report.meta.firstProvisionalDate === undefined ? 0 : 1.5;
     const rooms = [...spans.values()].map(
-      ({ title, part }) => 0.85 * title.length + (narrow || part === null ? 3 : part.length + 5),
+      ({ title, part }) => 0.85 * title.length + (narrow || part === null ? 2 : part.length + 4),
     );
-    return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : 13));
+    return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : 11));
   }
   if (!numeric) return width;
   const texts = feet.map(({ text }) => text(column) ?? 'no sum');
-  return Math.max(width, ...texts.map(({ length }) => Math.ceil(length * 1.1) + 3));
+  return Math.max(width, ...texts.map(({ length }) => Math.ceil(length * 1.05) + 2));
 }
 
 /** Says of calculated columns what they are, and where they are not. */

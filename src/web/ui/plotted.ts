@@ -10,19 +10,21 @@ interface Plotted {
 
 export const isStacked = (kind: Kind) => kind.startsWith('stacked');
 
-/** @returns the heights of each line; a stacked line is the sum of itself and all below it. Null: a gap */
+/**
+ * @returns the heights of each line; a stacked line is the sum of itself and all below it. Null: a gap, in a stack only where no
+ *   line has a value, as the total of the others is one
+ */
 export function plotted({ times, lines, kind = 'lines' }: Plotted): (number | null)[][] {
   if (!isStacked(kind)) return lines.map(({ values }) => [...values]);
-  const sums = new Array<number>(times.length).fill(0);
+  let below = times.map((_, index) =>
+    lines.some(({ values }) => (values[index] ?? null) !== null) ? 0 : null,
+  );
   return [...lines]
     .reverse()
-    .map(({ values }) =>
-      sums.map((below, index) => {
-        const value = values[index] ?? null;
-        if (value !== null) sums[index] = below + value;
-        return value === null ? null : below + value;
-      }),
-    )
+    .map(({ values }) => {
+      below = below.map((sum, index) => (sum === null ? null : sum + (values[index] ?? 0)));
+      return below;
+    })
     .reverse();
 }
 
