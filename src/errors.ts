@@ -102,6 +102,13 @@ export const CATALOGUE = {
     remedy:
       'Call from the page that signed in, with its origin and `x-csrf-token`, or send a key or token in `authorization`.',
   },
+  no_access: {
+    status: 403,
+    title: 'No access',
+    meaning: 'The company account has signed in, but no rule of `auth.oidc.people` gives it anything here.',
+    remedy:
+      'Ask your operator to add you to a group of that list, or a rule to the list; then sign in again.',
+  },
   scope_missing: {
     status: 403,
     title: 'Scope missing',

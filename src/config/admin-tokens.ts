@@ -1,5 +1,5 @@
 /** Named admin tokens with roles. Values come from files or the environment, never from the YAML. */
-import type { AdminRole, ConfigValues } from './schema.js';
+import type { ConfigValues } from './schema.js';
 import {
   adminToken,
   type FileSecret,
@@ -9,6 +9,7 @@ import {
   type SecretRule,
   sizeOf,
 } from './secret.js';
+import type { AdminRole } from './sign-in-settings.js';
 
 export interface NamedAdmin {
   /** Shown in the audit. */

@@ -85,7 +85,8 @@ function furtherFaults(
   for (const { env: name, secret } of listSettings()) {
     if (secret && name !== undefined && named.has(name)) assumed.set(name, fixedSecret(name, ASSUMED));
   }
-  return checkRules(values, assumed, env).filter((fault) => !named.has(nameIn(fault)));
+  const isNamed = (name: string) => [...named].some((one) => one === name || one.startsWith(`${name}.`));
+  return checkRules(values, assumed, env).filter((fault) => !isNamed(nameIn(fault)));
 }
 
 /** Stands for a faulty secret, so that no fault follows from its absence. */

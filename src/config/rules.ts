@@ -2,6 +2,7 @@
 import type { ConfigValues } from './schema.js';
 import { ruleOf, type Secret, TOKEN_REQUEST } from './secret.js';
 import { at, listSettings, type SchemaNode, type Tree } from './settings.js';
+import { signInFaults } from './sign-in-settings.js';
 
 /** The process's environment, passed in by the command line. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,6 +18,7 @@ export function checkRules(values: ConfigValues, secrets: Secrets, env: Environm
     ...tokenRequestFaults(secrets),
     ...storeFaults(values, secrets),
     ...secretFaults(secrets),
+    ...signInFaults(values.auth),
     ...(values.testClock && env.NODE_ENV === 'production'
       ? ['GATEWAY_TEST_CLOCK: was 1; allowed is 0 when NODE_ENV is production']
       : []),

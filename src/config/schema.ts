@@ -18,6 +18,7 @@ import {
   secret,
   text,
 } from './setting-types.js';
+import { oidc, ROLES } from './sign-in-settings.js';
 import * as values from './values.js';
 
 const host = Type.Object(
@@ -261,7 +262,7 @@ const adminToken = Type.Object(
       pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,59}$',
       description: 'Name in the audit; not admin or gateway.',
     }),
-    role: Type.Enum(['viewer', 'operator', 'owner'], {
+    role: Type.Enum([...ROLES], {
       description: 'viewer: read-only; operator: teams, keys, cache; owner: everything.',
     }),
     tokenFile: optionalText('File with the token; re-read on change.', { minLength: 1 }),
@@ -286,6 +287,11 @@ const auth = group(
       900,
       'How long teams and keys in memory stay valid while the store is unavailable.',
     ),
+    tokenSignIn: flag(
+      true,
+      'Let the console be opened with an admin token. API and command line always take it.',
+    ),
+    oidc,
   },
   'Authentication.',
 );
@@ -326,4 +332,3 @@ export const ConfigSchema = Type.Object(
 export type ConfigValues = Static<typeof ConfigSchema>;
 export type EndpointRule = Static<typeof endpoint>;
 export type RouteRule = Static<typeof route>;
-export type AdminRole = Static<typeof adminToken>['role'];

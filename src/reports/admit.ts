@@ -1,6 +1,7 @@
 /** Authenticates and authorizes the caller and enforces its rate, before the query is read. */
+
+import type { Scope } from '../config/sign-in-settings.js';
 import type { Caller, Identify } from '../teams/auth/authenticate.js';
-import type { Scope } from '../teams/auth/team.js';
 import type { TeamLimits } from '../teams/limits/limits.js';
 import { checkCaller } from '../teams/policy/authorize.js';
 import type { ReportCall } from './report-call.js';

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/errors.js';
 import { DECLARED } from '../../src/reports/query/declared-parameters.js';
 import { GATEWAY_PARAMETERS } from '../../src/reports/query/parameters.js';
-import { SCOPES } from '../../src/teams/auth/team.js';
+import { SCOPES } from '../../src/config/sign-in-settings.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { measured } from '../support/measured.js';
 import { withGateway } from '../support/start-gateway.js';

@@ -8,6 +8,7 @@ import { type NewToken, showToken, type Vault } from '../../platform/credential/
 import type { Services } from '../../server/services.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
+import { PERSON_PREFIX, resealPerson } from '../../teams/sign-in/persons.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import {
@@ -87,7 +88,10 @@ export async function reseal(
   const step = (pepper: string | null) => {
     if (pepper === null) return null;
     const others = othersResealed({ registry, sealer });
-    records = [PEPPER_RECORD, ...others.map(([id]) => id)];
+    records = [
+      PEPPER_RECORD,
+      ...new Set(others.map(([id]) => (id.startsWith(PERSON_PREFIX) ? `${PERSON_PREFIX}*` : id))),
+    ];
     const event = { action: 'token.reseal', subject: 'registry', after: { masterKey, records } };
     return {
       text: resealPepper(pepper, sealer),
@@ -109,7 +113,9 @@ export async function reseal(
 function othersResealed({ registry, sealer }: Pick<Services, 'registry' | 'sealer'>) {
   const vault = registry.get(VAULT_RECORD);
   const pepper = registry.get(TOKEN_PEPPER_RECORD);
-  const others: [id: string, text: string, revision: number][] = [];
+  const others: [id: string, text: string | null, revision: number][] = registry
+    .list(PERSON_PREFIX)
+    .map(([id, { value, revision }]) => [id, resealPerson(id, value, sealer), revision]);
   if (vault !== undefined)
     others.push([VAULT_RECORD, writeVault(readVault(vault.value, sealer), sealer), vault.revision]);
   if (pepper !== undefined)

@@ -5,7 +5,7 @@
  * Nothing here is run against a request or an answer.
  */
 import type { TObject, TSchema } from 'typebox';
-import type { AdminRole } from '../../config/schema.js';
+import type { AdminRole } from '../../config/sign-in-settings.js';
 import type { ErrorCode } from '../../errors.js';
 import type { RequestHeader, ResponseHeader } from './headers.js';
 

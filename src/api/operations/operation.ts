@@ -3,7 +3,7 @@
  * pages; `serve` (`api/admin/serve.ts`) or `serveTeam` (`api/data/serve.ts`) connects it to its handler.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import type { AdminRole } from '../../config/schema.js';
+import type { AdminRole } from '../../config/sign-in-settings.js';
 import type { Frozen } from '../../lib/record.js';
 import { type Answer, json, type Operation } from '../openapi/operation.js';
 

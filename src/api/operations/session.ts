@@ -1,6 +1,6 @@
 /** Calls of the console's session. */
 import Type from 'typebox';
-import type { AdminRole } from '../../config/schema.js';
+import type { AdminRole } from '../../config/sign-in-settings.js';
 import { BODY_PROBLEMS } from '../openapi/operation.js';
 import { closed, instant, nullable, text, titled } from '../openapi/schemas.js';
 import { changed, operations, REMOVED_ANSWERS } from './operation.js';

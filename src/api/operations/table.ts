@@ -1,6 +1,6 @@
 /** All calls of the admin API, and the types of both planes' calls for clients. */
 import type { Static } from 'typebox';
-import type { AdminRole } from '../../config/schema.js';
+import type { AdminRole } from '../../config/sign-in-settings.js';
 import type { Frozen } from '../../lib/record.js';
 import type { ANSWER } from '../../reports/query/describe.js';
 import * as cache from './cache.js';

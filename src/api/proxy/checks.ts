@@ -1,5 +1,6 @@
 /** The rule of a pass-through request, and the checks of its query and body. Pure. */
 import type { RouteRule } from '../../config/schema.js';
+import type { Scope } from '../../config/sign-in-settings.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { accountLookalikes, type OwnIds } from '../../reports/query/account-lookalikes.js';
 import { asDocument, collectAccounts, isAccountName } from '../../reports/query/accounts.js';
@@ -7,7 +8,6 @@ import { accountsInPath, type NamedAccount, namesOwner } from '../../reports/que
 import { parseQueryText, type QueryPair, writeQueryText } from '../../reports/query/given-parameters.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../../reports/rows/json.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
-import type { Scope } from '../../teams/auth/team.js';
 import { checkAdvertiser } from '../../teams/policy/authorize.js';
 import { overrideRefused } from './method-override.js';
 

@@ -4,6 +4,7 @@ import { createSealer, SealError, type Sealer } from '../../platform/credential/
 import type { RegistryRecord } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { SuccessionRules } from '../../store/registry/succession.js';
+import { isLaterSignIn, PERSON_PREFIX } from '../sign-in/persons.js';
 import { TEAM_PREFIX } from './directory.js';
 import { KEY_PREFIX, KeyRecord, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { PEPPER_RECORD, TOKEN_PEPPER_RECORD } from './pepper.js';
@@ -55,6 +56,8 @@ export function revocationsFor(known: Texts, found: Texts): Map<string, string> 
       const kept = withRevocation(KeyRecord.read(before, id), KeyRecord.read(text, id));
       if (kept !== null) changed.set(id, JSON.stringify(kept));
     } else if (id.startsWith(LIFE_PREFIX) && isLater(id, before, text)) changed.set(id, before);
+    // An earlier sign-in may give more.
+    else if (id.startsWith(PERSON_PREFIX) && isLaterSignIn(id, before, text)) changed.set(id, before);
   }
   for (const [id, text] of known) {
     if (!found.has(id) && (id.startsWith(LIFE_PREFIX) || isRevokedKey(id, text))) changed.set(id, text);
@@ -109,5 +112,7 @@ export const SEALED_RECORDS: readonly string[] = [PEPPER_RECORD, TOKEN_PEPPER_RE
 
 /** @returns ids of records that are useless without the master key: encrypted ones, and keys, hashed with the pepper */
 export function sealedAndKeys(ids: Iterable<string>): readonly string[] {
-  return [...ids].filter((id) => SEALED_RECORDS.includes(id) || id.startsWith(KEY_PREFIX));
+  return [...ids].filter(
+    (id) => SEALED_RECORDS.includes(id) || id.startsWith(KEY_PREFIX) || id.startsWith(PERSON_PREFIX),
+  );
 }

@@ -1,18 +1,8 @@
 /** The schema of a team, which validates, types and documents it. */
 import Type, { type Static } from 'typebox';
+import { SCOPES, type Scope } from '../../config/sign-in-settings.js';
 import { type Frozen, recordForm } from '../../lib/record.js';
 import { WriteGuard } from '../write-guard/rule.js';
-
-export const SCOPES = [
-  'report:read',
-  'report:pin',
-  'report:watch',
-  'platform:read',
-  'platform:write',
-  'cache:refresh',
-  'mcp',
-] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export const FORMATS = ['json', 'csv', 'ndjson', 'raw'] as const;
 

@@ -1,10 +1,10 @@
 /** Authorization: {@link checkCaller} before the query is parsed, {@link checkQuery} after; both before the cache. */
 import ipaddr from 'ipaddr.js';
+import type { Scope } from '../../config/sign-in-settings.js';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { clipName } from '../../lib/http/problem.js';
 import type { NamedAccount } from '../../reports/query/asked-accounts.js';
 import type { Caller } from '../auth/authenticate.js';
-import type { Scope } from '../auth/team.js';
 
 export interface AccessRequest extends AccountRequest {
   /** Days of the period, both ends included; null: it is open. */

@@ -6,7 +6,7 @@ import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type AdminPlaneOptions, registerAdminPlane } from '../../../src/api/admin/plane.js';
 import { ADMIN_OPERATIONS, callsOf, isAllowed } from '../../../src/api/operations/table.js';
-import type { AdminRole } from '../../../src/config/schema.js';
+import type { AdminRole } from '../../../src/config/sign-in-settings.js';
 import type { GatewayError } from '../../../src/errors.js';
 import type { Problem } from '../../../src/lib/http/problem.js';
 import { ADMIN_TOKEN, type GatewayOptions, startGateway } from '../../support/start-gateway.js';

@@ -3,17 +3,10 @@
 import fc from 'fast-check';
 import Value from 'typebox/value';
 import { describe, expect, it } from 'vitest';
+import { SCOPES } from '../../../src/config/sign-in-settings.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../../src/store/port.js';
 import { createLastUse } from '../../../src/teams/auth/last-use.js';
-import {
-  completeTeam,
-  FORMATS,
-  NewTeam,
-  patchTeam,
-  SCOPES,
-  Team,
-  TeamPatch,
-} from '../../../src/teams/auth/team.js';
+import { completeTeam, FORMATS, NewTeam, patchTeam, Team, TeamPatch } from '../../../src/teams/auth/team.js';
 import { createRecordedLog } from '../../support/recorded-log.js';
 import { openInMemory } from '../../support/shared-registry.js';
 import { createTestClock, MINUTE, NOON } from '../../support/test-clock.js';

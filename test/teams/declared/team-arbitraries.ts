@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { FORMATS, type NewTeam, SCOPES } from '../../../src/teams/auth/team.js';
+import { SCOPES } from '../../../src/config/sign-in-settings.js';
+import { FORMATS, type NewTeam } from '../../../src/teams/auth/team.js';
 
 const limits = fc.record(
   {

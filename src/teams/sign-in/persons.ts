@@ -1,0 +1,169 @@
+/**
+ * The last sign-in of each person, sealed in the registry, and what it gives by today's list. A person is issuer and `sub`, never
+ * an e-mail address.
+ */
+import { hash } from 'node:crypto';
+import Type from 'typebox';
+import type { Config } from '../../config/load.js';
+import { GatewayError } from '../../errors.js';
+import type { Clock } from '../../lib/clock.js';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import { SealError, type Sealer } from '../../platform/credential/seal.js';
+import { createRecordBook } from '../../store/registry/record-book.js';
+import type { Registry } from '../../store/registry/replica.js';
+import { type Claims, type Grant, grantFor, keptClaims } from './people.js';
+
+export const PERSON_PREFIX = 'person/';
+/** Of the sealed part, before it is encrypted. */
+const MAX_BYTES = 4096;
+/** Those who have not signed in for the longest time are forgotten beyond it. */
+const MAX_PERSONS = 10_000;
+const DAY_MS = 86_400_000;
+const NAME_CHARS = 200;
+/** By the standard. */
+const SUBJECT_CHARS = 255;
+
+const Stored = recordForm(
+  Type.Object({
+    signedInAtMs: Type.Number(),
+    /** A {@link Sealed}. */
+    sealed: Type.String(),
+  }),
+);
+type Stored = RecordOf<typeof Stored>;
+
+const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+const Sealed = recordForm(
+  Type.Object({
+    issuer: Type.String(),
+    sub: Type.String(),
+    name: Type.String(),
+    claims: Type.Record(Type.String(), Type.Union([Value, Type.Array(Value)])),
+  }),
+);
+type Sealed = RecordOf<typeof Sealed>;
+
+export interface Person extends Omit<Sealed, 'claims'> {
+  readonly id: string;
+  /** Of the last sign-in, epoch milliseconds. */
+  readonly signedInAtMs: number;
+  /** By today's list. */
+  readonly grant: Grant;
+}
+
+/** What the provider says of a person. */
+export interface SignedIn {
+  readonly issuer: string;
+  readonly sub: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** @returns the id of a person, the same in every release */
+export function personId(issuer: string, sub: string): string {
+  return `person_${hash('sha256', JSON.stringify([issuer, sub]), 'hex').slice(0, 24)}`;
+}
+
+const contextOf = (id: string) => `sign-in of ${id}`;
+
+export type Persons = ReturnType<typeof createPersons>;
+
+export function createPersons(
+  registry: Registry,
+  sealer: Sealer,
+  { people, keysNeedSignInDays }: Pick<Config['auth']['oidc'], 'people' | 'keysNeedSignInDays'>,
+  clock: Pick<Clock, 'now'>,
+) {
+  /** By the stored value, which is another object after a new sign-in. */
+  const opened = new WeakMap<Stored, Person | null>();
+  const book = createRecordBook<Stored>(registry, {
+    prefix: PERSON_PREFIX,
+    max: MAX_PERSONS,
+    read: (text, id) => Stored.read(text, id),
+    forget: (others) => {
+      // Nothing depends on an older sign-in: sessions end before, and keys need a later one.
+      const neededMs = clock.now() - keysNeedSignInDays * DAY_MS;
+      return others
+        .map(([id, { value }]) => [id, Stored.read(value, id).signedInAtMs] as const)
+        .sort(([, a], [, b]) => b - a)
+        .filter(([, atMs], nth) => nth >= MAX_PERSONS - 1 || atMs < neededMs)
+        .map(([id]) => [id, null] as const);
+    },
+  });
+
+  /** @returns null if the master key does not open it: the person signs in again */
+  function open(id: string, { signedInAtMs, sealed }: Stored): Person | null {
+    try {
+      const { claims, ...who } = Sealed.read(sealer.open(sealed, contextOf(id)).toString(), id);
+      return { id, ...who, signedInAtMs, grant: grantFor(claims, people) };
+    } catch (error) {
+      if (error instanceof SealError) return null;
+      throw error;
+    }
+  }
+
+  /** @returns null: never signed in, or forgotten */
+  function find(id: string): Person | null {
+    const stored = book.get(id);
+    if (stored === null) return null;
+    const known = opened.get(stored);
+    if (known !== undefined) return known;
+    const person = open(id, stored);
+    opened.set(stored, person);
+    return person;
+  }
+
+  return {
+    find,
+    list: (): readonly Person[] => book.list().flatMap(([id]) => find(id) ?? []),
+    /**
+     * Keeps a sign-in instead of the one before, whatever it gives.
+     * @throws GatewayError `no_access` if its claims are too large; StoreUnavailable
+     */
+    async signIn(from: SignedIn): Promise<Person> {
+      const id = personId(from.issuer, from.sub);
+      const sealed = sealer.seal(Buffer.from(textOf(from, people)), contextOf(id));
+      const stored = { signedInAtMs: clock.now(), sealed };
+      await book.change(id, () => stored);
+      return open(id, stored) as Person;
+    },
+  };
+}
+
+function textOf({ issuer, sub, claims }: SignedIn, people: Config['auth']['oidc']['people']): string {
+  const name = nameIn(claims) ?? sub;
+  for (const onlyNamed of [false, true]) {
+    const kept: Claims = keptClaims(claims, people, onlyNamed);
+    const text = JSON.stringify({ issuer, sub, name, claims: kept } satisfies Sealed);
+    if (Buffer.byteLength(text) <= MAX_BYTES && sub.length <= SUBJECT_CHARS) return text;
+  }
+  throw new GatewayError('no_access', {
+    detail: `The claims of this sign-in that auth.oidc.people names take more than ${MAX_BYTES} bytes.`,
+    help: 'Ask your operator to let the provider send fewer or shorter ones.',
+  });
+}
+
+/** A name for people, without control characters. */
+function nameIn({ name, preferred_username: user, email }: SignedIn['claims']): string | null {
+  for (const said of [name, user, email]) {
+    const text = typeof said === 'string' ? said.replace(/[\p{Cc}\p{Cf}]/gu, '').trim() : '';
+    if (text !== '') return text.slice(0, NAME_CHARS);
+  }
+  return null;
+}
+
+/** @returns a person's record under the first master key; null if no key opens it */
+export function resealPerson(record: string, text: string, sealer: Sealer): string | null {
+  const context = contextOf(record.slice(PERSON_PREFIX.length));
+  try {
+    const stored = Stored.read(text, record);
+    return JSON.stringify({ ...stored, sealed: sealer.seal(sealer.open(stored.sealed, context), context) });
+  } catch (error) {
+    if (error instanceof SealError) return null;
+    throw error;
+  }
+}
+
+/** Whether a person signed in later than another record says. @param id of the record */
+export function isLaterSignIn(id: string, one: string, other: string): boolean {
+  return Stored.read(one, id).signedInAtMs > Stored.read(other, id).signedInAtMs;
+}
