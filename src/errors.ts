@@ -109,6 +109,12 @@ export const CATALOGUE = {
     remedy:
       'Ask your operator to add you to a group of that list, or a rule to the list; then sign in again.',
   },
+  sign_in_failed: {
+    status: 400,
+    title: 'Sign-in failed',
+    meaning: 'The identity provider has not confirmed the sign-in, or this browser has not begun it.',
+    remedy: 'Sign in again; if it fails again, report the requestId to your operator.',
+  },
   scope_missing: {
     status: 403,
     title: 'Scope missing',

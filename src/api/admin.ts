@@ -5,6 +5,7 @@ import { VERSION } from '../lib/package-root.js';
 import { createSessions } from '../teams/sessions/sessions.js';
 import { registerAudit } from './admin/audit.js';
 import { authenticateAdmin } from './admin/authenticate-admin.js';
+import { createNoteBearer } from './admin/bearer.js';
 import { registerCache } from './admin/cache.js';
 import { registerClock } from './admin/clock.js';
 import { registerDoctor } from './admin/doctor.js';
@@ -28,6 +29,7 @@ import { registerMetrics } from './metrics.js';
 import { BODY_PROBLEMS, type Operation } from './openapi/operation.js';
 import type { Plane } from './openapi/plane.js';
 import { createFinish, createPlaneServer, type PlaneOptions, readiness } from './plane.js';
+import { registerSignIn } from './sign-in/routes.js';
 
 export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services, adminToken, metricsText } = options;
@@ -51,8 +53,10 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   const { store, clock, registry } = services;
   const maxStaleMs = config.auth.maxStaleSeconds * 1000;
   const sessions = createSessions('dgw_console', store, clock, maxStaleMs);
-  await registerAdminPlane(app, { admins, sessions }, (scope) => {
-    registerSession(scope, { admins, sessions, registry, clock });
+  const auth = { admins, sessions, persons: services.persons, tokenSignIn: config.auth.tokenSignIn };
+  registerSignIn(app, { plane: 'admin', sessions, services });
+  const routes = (scope: FastifyInstance) => {
+    registerSession(scope, { auth, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
     registerStatus(scope, services, { readiness: () => readiness(options), dataUrl: options.dataUrl });
     registerDoctor(scope, services, () => readiness(options));
@@ -71,10 +75,11 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     registerTail(scope, {
       ...services,
       stopping: options.stopping,
-      checkAgain: (request) => authenticateAdmin(request, admins, sessions),
+      checkAgain: (request) => authenticateAdmin(request, auth),
     });
     registerAudit(scope, services.store);
-  });
+  };
+  await registerAdminPlane(app, auth, routes, createNoteBearer(services));
   return app;
 }
 

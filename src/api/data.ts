@@ -47,6 +47,7 @@ import { createAnswerBuffers, createOutlet } from './proxy/clean-answer.js';
 import { describeDeclared, PASSED_TAG } from './proxy/describe.js';
 import { type PatienceRules, watchReader } from './proxy/read-patience.js';
 import { METHODS, registerPassThrough } from './proxy/route.js';
+import { registerSignIn } from './sign-in/routes.js';
 
 /** `/mcp`: its tools use the same calls as HTTP. */
 function registerAgents(app: FastifyInstance, services: Services): void {
@@ -108,7 +109,7 @@ function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly
 
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;
-  const { config, identify } = services;
+  const { config } = services;
   const finish = createFinish('data', services);
   const app = createPlaneServer('data', services, finish, plainReports(services, finish));
   const sessions = createSessions('dgw_explorer', services.store, services.clock);
@@ -133,7 +134,8 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerStartPage(app);
   registerWebPage(app, { name: 'explorer', url: '/explorer' });
   registerHealth(app, () => readiness(options), options.services.measured);
-  registerExplorerSession(app, { identify, directory: services.directory, sessions });
+  registerExplorerSession(app, { ...services, sessions });
+  registerSignIn(app, { plane: 'data', sessions, services });
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerAskRoutes(app, services);

@@ -18,8 +18,8 @@ export interface NamedAdmin {
   readonly token: Secret;
 }
 
-/** Reserved: `ADMIN_TOKEN`, and the gateway itself. */
-const TAKEN: readonly string[] = ['admin', 'gateway'];
+/** Reserved: `ADMIN_TOKEN`, the gateway itself, and who signs in with a company account. */
+const TAKEN: readonly string[] = ['admin', 'gateway', 'person'];
 
 type Setting = ConfigValues['auth']['adminTokens'][number];
 
@@ -41,7 +41,7 @@ export function takeAdminTokens(settings: readonly Setting[], sources: AdminToke
     const { name, role } = setting;
     if (names.has(name)) {
       sources.faults.push(
-        `${place}.name: was ${JSON.stringify(name)}; allowed is a unique name, not admin or gateway`,
+        `${place}.name: was ${JSON.stringify(name)}; allowed is a unique name, not admin, gateway or person`,
       );
     }
     names.add(name);

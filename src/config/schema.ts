@@ -260,7 +260,7 @@ const adminToken = Type.Object(
   {
     name: Type.String({
       pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,59}$',
-      description: 'Name in the audit; not admin or gateway.',
+      description: 'Name in the audit; not admin, gateway or person.',
     }),
     role: Type.Enum([...ROLES], {
       description: 'viewer: read-only; operator: teams, keys, cache; owner: everything.',

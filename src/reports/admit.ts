@@ -25,7 +25,7 @@ export function createAdmit({
   ): Caller | Promise<Caller> => {
     const caller = identify(call.keys, call.trace);
     checkCaller(caller, call.address, scope);
-    const entering = call.isCharged === true ? null : limits.enter(caller.team, call.onResponseClosed);
+    const entering = call.isCharged === true ? null : limits.enter(caller, call.onResponseClosed);
     if (entering !== null) return entering.then(() => markAdmitted(call, caller));
     return markAdmitted(call, caller);
   };

@@ -30,6 +30,7 @@ import { createTellGrants } from '../teams/auth/tell-grants.js';
 import { createBudgetOutlook } from '../teams/limits/budget-outlook.js';
 import { createLimits } from '../teams/limits/limits.js';
 import { createSeries } from '../teams/series/create-series.js';
+import { createProvider } from '../teams/sign-in/provider.js';
 import { createTally } from '../teams/tally/tally.js';
 import { createUsage, recallShares } from '../teams/usage/usage.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
@@ -105,6 +106,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
       await parts.tally.close();
       parts.tail.close();
       registry.stop();
+      await parts.provider?.close();
       await parts.agent.destroy();
       // Running platform calls ended with the agent.
       await kept;
@@ -239,7 +241,11 @@ async function openFoundation(options: ServicesOptions) {
   const { registry } = opened;
   const { counters } = store;
   const maxStaleMs = config.auth.maxStaleSeconds * 1000;
-  const auth = await createAuth({ registry, sealer, counters, maxStaleMs, clock });
+  const auth = await createAuth({
+    ...{ registry, sealer, counters, oidc: config.auth.oidc },
+    maxStaleMs,
+    clock,
+  });
   for (const file of config.fileSecrets)
     if (file.name === masterKey.name) file.hold(opensWhatIsStored(registry));
   const connections = config.platform.maxConcurrent + WRITE_SOCKETS;
@@ -265,6 +271,15 @@ async function openFoundation(options: ServicesOptions) {
       return guessReports(seen, policy, clock.now());
     },
   });
+  const provider =
+    config.auth.oidc.issuer === undefined
+      ? null
+      : createProvider({
+          oidc: config.auth.oidc,
+          secret: () => config.secrets.get('OIDC_CLIENT_SECRET')?.read() ?? null,
+          agent: createAgent(proxy, PROVIDER_CONNECTIONS),
+          clock,
+        });
   const isGuarded = (team: string) => auth.directory.team(team)?.writeGuard !== undefined;
   const nameOf = (team: string) => nameInLife(team, auth.directory.life(team));
   const guard = createWriteGuard({ config, store, registry, clock, logger, isGuarded, nameOf });
@@ -273,9 +288,10 @@ async function openFoundation(options: ServicesOptions) {
     ...opened,
     ...auth,
     ...guard,
-    ...{ sealer, agent, platformRules, credential, nameOf },
+    ...{ sealer, agent, provider, platformRules, credential, nameOf },
   };
 }
 
+const PROVIDER_CONNECTIONS = 8;
 /** Additional sockets for pass-through calls, which stream bodies without a slot. */
 const WRITE_SOCKETS = 64;

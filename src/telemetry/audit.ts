@@ -7,7 +7,19 @@ export interface Actor {
   readonly name: string;
   /** Null for the gateway itself. */
   readonly address: string | null;
+  /** Who has signed in with a company account; `name` is then for people only. */
+  readonly person?: Who;
 }
+
+/** A person, by issuer and `sub`. */
+export interface Who {
+  readonly issuer: string;
+  readonly sub: string;
+  readonly name: string;
+}
+
+/** Actor of the lines about what persons do; no token has this name. */
+export const PERSON_ACTOR = 'person';
 
 export const GATEWAY_ACTOR: Actor = { name: 'gateway', address: null };
 
@@ -26,6 +38,10 @@ export const AuditRecord = recordForm(
   Type.Object({
     at: Type.String(),
     actor: Type.String(),
+    /** Of a person. */
+    issuer: Type.Optional(Type.String()),
+    sub: Type.Optional(Type.String()),
+    name: Type.Optional(Type.String()),
     address: Type.Union([Type.String(), Type.Null()]),
     action: Type.String(),
     subject: Type.String(),
@@ -38,7 +54,8 @@ export type AuditRecord = RecordOf<typeof AuditRecord>;
 export function auditLine(event: AuditEvent, actor: Actor, nowMs: number): string {
   const record: AuditRecord = {
     at: new Date(nowMs).toISOString(),
-    actor: actor.name,
+    actor: actor.person === undefined ? actor.name : PERSON_ACTOR,
+    ...actor.person,
     address: actor.address,
     ...event,
   };

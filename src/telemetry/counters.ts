@@ -50,6 +50,7 @@ const COUNTERS = {
     { outcome: ['read', 'failed', 'postponed'] },
     'Reads of the days of watches, by outcome; postponed: the platform may not be called now.',
   ],
+  admin_bearer_calls: [{}, 'Calls of the admin API with an admin token in a header.'],
   audits: [{}, 'Joined answers compared with a whole answer of the platform.'],
   registry_losses: [
     { outcome: ['restored', 'adopted', 'left'] },

@@ -1,5 +1,6 @@
 import { uptimeMs } from '../lib/time.js';
 import type { CacheStatus, Outcome } from '../outcome.js';
+import type { Who } from './audit.js';
 
 /** The outcome of a platform request, for metrics and the log. */
 export interface CallReport {
@@ -39,6 +40,8 @@ const MOST_STAGES = 100;
 export class Trace {
   team: string | null = null;
   key: string | null = null;
+  /** Who has signed in with a company account. */
+  person: Who | null = null;
   /** Endpoint of a report, or the route; never a query. */
   subject: string | null = null;
   /** The protocol, if not plain HTTP. */

@@ -50,6 +50,7 @@ const SECRETS = [
   'GATEWAY_MASTER_KEY',
   'ADMIN_TOKEN',
   'OTEL_EXPORTER_OTLP_HEADERS',
+  'OIDC_CLIENT_SECRET',
 ];
 
 /** What more than one worker needs. */

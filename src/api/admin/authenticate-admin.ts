@@ -10,6 +10,7 @@ import {
   type Session,
   type Sessions,
 } from '../../teams/sessions/sessions.js';
+import { type Person, type Persons, whoOf } from '../../teams/sign-in/persons.js';
 import type { Actor } from '../../telemetry/audit.js';
 import { isKeyless, readKeyHeaders } from '../http/caller.js';
 import { closeSession } from '../operations/session.js';
@@ -19,8 +20,21 @@ declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor;
     /** Admin and session of the cookie; null for requests with a token. */
-    signedIn: { readonly admin: NamedAdmin; readonly session: Session } | null;
+    signedIn: { readonly admin: Admin; readonly session: Session } | null;
   }
+}
+
+/** Who calls: the holder of a token, or a person. */
+interface Admin extends Pick<NamedAdmin, 'name' | 'role'> {
+  readonly person?: Person;
+}
+
+export interface AdminAuth {
+  readonly admins: readonly NamedAdmin[];
+  readonly sessions: Sessions;
+  readonly persons: Pick<Persons, 'find'>;
+  /** Whether sessions are opened with tokens. */
+  readonly tokenSignIn: boolean;
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway admin"' };
@@ -30,25 +44,24 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway admin"' };
  * @throws GatewayError `missing_admin_token`, `invalid_admin_token`, `invalid_session`, `session_forbidden`, `forbidden`;
  *   `not_ready` if a session cannot be checked, or may only read
  */
-export async function authenticateAdmin(
-  request: FastifyRequest,
-  admins: readonly NamedAdmin[],
-  sessions: Sessions,
-): Promise<void> {
-  const admin = byToken(request, admins) ?? (await bySession(request, admins, sessions));
+export async function authenticateAdmin(request: FastifyRequest, auth: AdminAuth): Promise<void> {
+  const admin: Admin | null = byToken(request, auth.admins) ?? (await bySession(request, auth));
   if (admin === null) throw new GatewayError('missing_admin_token', { headers: CHALLENGE });
   const least = request.routeOptions.config.operation?.role ?? 'owner';
   if (!isAllowed(admin.role, least)) {
+    const holder = admin.person === undefined ? `the token ${admin.name}` : admin.name;
     throw new GatewayError('forbidden', {
-      detail: `This call needs the role ${least}; the token ${admin.name} has the role ${admin.role}.`,
-      help: `Use a token with the role ${least}.`,
+      detail: `This call needs the role ${least}; ${holder} has the role ${admin.role}.`,
+      help: `Use a token${admin.person === undefined ? '' : ' or an account'} with the role ${least}.`,
     });
   }
   const { method, routeOptions, signedIn } = request;
   const changesNothing = method === 'GET' || method === 'HEAD';
   if (signedIn !== null && !changesNothing && `${method} ${routeOptions.url}` !== closeSession.call)
     refuseReadOnly(signedIn.session);
-  request.actor = { name: admin.name, address: request.ip };
+  const person = admin.person && whoOf(admin.person);
+  request.actor = { name: admin.name, address: request.ip, ...(person && { person }) };
+  if (person !== undefined) request.trace.person = person;
 }
 
 function byToken(request: FastifyRequest, admins: readonly NamedAdmin[]): NamedAdmin | null {
@@ -70,13 +83,22 @@ export function holderOf(token: string | undefined, admins: readonly NamedAdmin[
 /** Checks the current tokens: a removed or changed token ends its sessions, and a role is always the current one. */
 async function bySession(
   request: FastifyRequest,
-  admins: readonly NamedAdmin[],
-  sessions: Sessions,
-): Promise<NamedAdmin | null> {
+  { admins, sessions, persons, tokenSignIn }: AdminAuth,
+): Promise<Admin | null> {
   // A request with a team key is refused, even with a cookie.
   if (!isKeyless(readKeyHeaders(request.raw))) return null;
   const session = await judgeSession(arrivalOf(request), sessions);
   if (session === null) return null;
+  if (session.isPerson) {
+    const person = persons.find(session.holder);
+    const role = person?.grant.admin ?? null;
+    if (person === null || role === null)
+      throw invalidSession(sessions.cookie, 'This company account may no longer open the console.');
+    const signedIn = { admin: { name: person.name, role, person }, session };
+    request.signedIn = signedIn;
+    return signedIn.admin;
+  }
+  if (!tokenSignIn) throw invalidSession(sessions.cookie, NO_TOKENS);
   const same = admins.map((admin) => session.binds(admin.token.read()));
   const admin = admins[same.indexOf(true)];
   if (admin === undefined)
@@ -87,6 +109,8 @@ async function bySession(
   request.signedIn = { admin, session };
   return admin;
 }
+
+export const NO_TOKENS = 'The console is opened with a company account; tokens are for API and command line.';
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();

@@ -1,14 +1,12 @@
 /** The admin plane: every route needs an admin token and its role, every body is validated. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { NamedAdmin } from '../../config/admin-tokens.js';
 import { GatewayError } from '../../errors.js';
 import { JsonError, parseJson } from '../../reports/rows/json.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { type Durability, noteDurability } from '../../store/registry/durability.js';
 import { RegistryLost } from '../../store/registry/succession.js';
-import type { Sessions } from '../../teams/sessions/sessions.js';
 import { type Actor, GATEWAY_ACTOR } from '../../telemetry/audit.js';
-import { authenticateAdmin } from './authenticate-admin.js';
+import { type AdminAuth, authenticateAdmin } from './authenticate-admin.js';
 
 /**
  * Adds the member `unconfirmed` to answers to changes that too few Redis replicas have confirmed. An answer without a
@@ -37,19 +35,16 @@ function reportUnconfirmed(scope: FastifyInstance): void {
   });
 }
 
-export interface AdminPlaneOptions {
-  readonly admins: readonly NamedAdmin[];
-  readonly sessions: Sessions;
-}
-
 /**
  * Opens a scope on `app` in which routes require an admin token with their role.
  * @param routes registers the routes
+ * @param onBearer told of each call with a token
  */
 export async function registerAdminPlane(
   app: FastifyInstance,
-  { admins, sessions }: AdminPlaneOptions,
+  auth: AdminAuth,
   routes: (scope: FastifyInstance) => void,
+  onBearer: (request: FastifyRequest) => Promise<void> = async () => {},
 ): Promise<void> {
   app.decorateRequest('actor', null as unknown as Actor);
   app.decorateRequest('signedIn', null);
@@ -61,7 +56,9 @@ export async function registerAdminPlane(
     scope.removeContentTypeParser(['application/json', 'text/plain']);
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseBody);
     scope.addHook('onRequest', async (request) => {
-      if (request.routeOptions.config.isOpen !== true) await authenticateAdmin(request, admins, sessions);
+      if (request.routeOptions.config.isOpen === true) return;
+      await authenticateAdmin(request, auth);
+      if (request.signedIn === null) await onBearer(request);
     });
     // Leaves nothing in the browser's cache for the next user.
     scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));

@@ -1,6 +1,7 @@
 /** The console's session: `/admin/v1/session`. */
 import type { FastifyInstance } from 'fastify';
 import type { NamedAdmin } from '../../config/admin-tokens.js';
+import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Registry } from '../../store/registry/replica.js';
 import {
@@ -9,23 +10,23 @@ import {
   endSessionCookie,
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
-import { LIFETIME_MS, notSignedIn, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import { LIFETIME_MS, notSignedIn, type Session } from '../../teams/sessions/sessions.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { closeSession, getSession, openSession } from '../operations/session.js';
 import { callsOf } from '../operations/table.js';
-import { holderOf } from './authenticate-admin.js';
+import { type AdminAuth, holderOf, NO_TOKENS } from './authenticate-admin.js';
 import { serve } from './serve.js';
 
 export interface ConsoleSessionOptions {
-  readonly admins: readonly NamedAdmin[];
-  readonly sessions: Sessions;
+  readonly auth: AdminAuth;
   readonly registry: Pick<Registry, 'commit'>;
   readonly clock: Clock;
 }
 
 export function registerSession(app: FastifyInstance, options: ConsoleSessionOptions): void {
-  const { admins, sessions, registry, clock } = options;
+  const { auth, registry, clock } = options;
+  const { sessions } = auth;
   /** Written first: no audit, no session. */
   const audit = (action: string, actor: Actor, after?: object) =>
     registry.commit({
@@ -34,9 +35,11 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
     });
 
   serve(app, openSession, async (request, reply) => {
+    if (!auth.tokenSignIn)
+      throw new GatewayError('session_forbidden', { detail: NO_TOKENS, help: 'Sign in at /auth/login.' });
     const arrival = arrivalOf(request);
     checkSignIn(arrival);
-    const admin = holderOf(request.body.token.trim(), admins);
+    const admin = holderOf(request.body.token.trim(), auth.admins);
     const until = new Date(clock.now() + LIFETIME_MS).toISOString();
     const actor = { name: admin.name, address: request.ip };
     const signedIn = { holder: admin.name, proof: admin.token.read() };
@@ -65,9 +68,9 @@ const UNSTORED =
   'an admin signed in while the store is away: the session can only read, and is stored and audited when the store is back';
 
 function describe(
-  { name, role }: NamedAdmin,
-  { csrf, endsAtMs, readOnly }: Session,
+  { name, role }: Pick<NamedAdmin, 'name' | 'role'>,
+  { csrf, endsAtMs, readOnly, isPerson }: Session,
 ): AnswerOf<typeof getSession> {
   const may = callsOf(role).filter((call) => readOnly === null || call.startsWith('GET '));
-  return { name, role, may, csrf, expiresAt: new Date(endsAtMs).toISOString(), readOnly };
+  return { name, role, isPerson, may, csrf, expiresAt: new Date(endsAtMs).toISOString(), readOnly };
 }

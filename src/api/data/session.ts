@@ -1,8 +1,10 @@
 /** The explorer's session: `/gateway/v1/session`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
-import type { Caller, Identify } from '../../teams/auth/authenticate.js';
+import { clipName } from '../../lib/http/problem.js';
+import { type Identify, personIn } from '../../teams/auth/authenticate.js';
 import type { Directory } from '../../teams/auth/directory.js';
+import type { Team } from '../../teams/auth/team.js';
 import {
   arrivalOf,
   checkSignIn,
@@ -11,11 +13,18 @@ import {
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
 import { LIFETIME_MS, notSignedIn, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import { isOfTeam } from '../../teams/sign-in/people.js';
+import { type Persons, whoOf } from '../../teams/sign-in/persons.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/caller.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import type { AnswerOf } from '../operations/operation.js';
-import { closeExplorerSession, getExplorerSession, openExplorerSession } from '../operations/own.js';
+import {
+  chooseTeam,
+  closeExplorerSession,
+  getExplorerSession,
+  openExplorerSession,
+} from '../operations/own.js';
 import { enter, serveTeam } from './serve.js';
 
 declare module 'fastify' {
@@ -85,7 +94,8 @@ async function sessionFor(request: FastifyRequest, sessions: Sessions): Promise<
 
 interface ExplorerSessionOptions {
   readonly identify: Identify;
-  readonly directory: Pick<Directory, 'findKey'>;
+  readonly directory: Pick<Directory, 'findKey' | 'team' | 'teamsOf'>;
+  readonly persons: Persons;
   readonly sessions: Sessions;
 }
 
@@ -93,11 +103,12 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
   const { identify, sessions } = options;
   registerSignIn(app, options);
   serveTeam(app, getExplorerSession, async (_call, request, reply) => {
+    reply.header('cache-control', 'no-store');
+    if (request.session?.isPerson) return describePerson(request, request.session, options);
     const caller = enter(identify, request);
-    return reply
-      .header('cache-control', 'no-store')
-      .send(describe(caller, request.session ?? notSignedIn('key')));
+    return describe(caller.team, request.session ?? notSignedIn('key'));
   });
+  registerChoice(app, options);
   serveTeam(app, closeExplorerSession, async (_call, request, reply) => {
     // Works with a currently invalid key too: the session must not revive with the key.
     if (request.session === null) enter(identify, request);
@@ -105,6 +116,27 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
     await sessions.close(id);
     const cookie = endSessionCookie(sessions.cookie, arrivalOf(request).secure);
     return reply.code(204).headers({ 'set-cookie': cookie, 'cache-control': 'no-store' }).send();
+  });
+}
+
+/** A person with several teams acts as one at a time. */
+function registerChoice(app: FastifyInstance, options: ExplorerSessionOptions): void {
+  withUnreadBodies(app, (scope) => {
+    serveTeam(scope, chooseTeam, async (_call, request) => {
+      const team = await readOnly(request, 'team', 'the id of a team');
+      const { session } = request;
+      if (session === null) enter(options.identify, request);
+      if (session?.isPerson !== true)
+        throw new GatewayError('session_forbidden', {
+          detail: 'Only a person with a company account chooses a team.',
+        });
+      const { grant } = personIn(options.persons, session.holder);
+      if (!isOfTeam(grant, team) || options.directory.team(team) === undefined)
+        throw new GatewayError('no_access', {
+          detail: `This company account may not act as the team ${clipName(team)}.`,
+        });
+      return describePerson(request, await options.sessions.choose(session.id, team), options);
+    });
   });
 }
 
@@ -116,7 +148,7 @@ function registerSignIn(
     serveTeam(scope, openExplorerSession, async (_call, request, reply) => {
       const arrival = arrivalOf(request);
       checkSignIn(arrival);
-      const text = await readKey(request);
+      const text = (await readOnly(request, 'key', 'a team key')).trim();
       const caller = enter(identify, request, { authorization: [], apiKey: [text] });
       const proof = directory.findKey(text)?.secret.hash;
       if (proof === undefined) throw new GatewayError('invalid_api_key');
@@ -125,17 +157,18 @@ function registerSignIn(
       return reply
         .code(201)
         .headers({ 'set-cookie': cookie, 'cache-control': 'no-store' })
-        .send(describe(caller, session));
+        .send(describe(caller.team, session));
     });
   });
 }
 
-async function readKey(request: FastifyRequest): Promise<string> {
+/** The only member of a body. */
+async function readOnly(request: FastifyRequest, param: string, what: string): Promise<string> {
   const parsed = parseJsonBody(await readJsonBytes(request, MAX_BODY_BYTES), BODY_LIMITS);
-  const key = parsed.get('key');
-  if (typeof key === 'string' && parsed.names.length === 1) return key.trim();
+  const value = parsed.get(param);
+  if (typeof value === 'string' && parsed.names.length === 1) return value;
   throw new GatewayError('invalid_body', {
-    errors: [{ param: 'key', message: 'must be a team key and the only member' }],
+    errors: [{ param, message: `must be ${what} and the only member` }],
   });
 }
 
@@ -143,13 +176,30 @@ async function readKey(request: FastifyRequest): Promise<string> {
 const MAX_BODY_BYTES = 4096;
 const BODY_LIMITS: BodyLimits = { maxMembers: 4, maxItems: 0 };
 
-function describe({ team }: Caller, { csrf, endsAtMs }: Session): AnswerOf<typeof getExplorerSession> {
-  const { id, name, scopes, advertisers } = team;
+/** @param team as which the session acts; undefined: a person has chosen none */
+function describe(team: Team | undefined, { csrf, endsAtMs }: Session): AnswerOf<typeof getExplorerSession> {
+  const { scopes = [], advertisers = [] } = team ?? {};
   return {
-    team: { id, name },
+    team: team === undefined ? null : { id: team.id, name: team.name },
     scopes: [...scopes],
     advertisers: advertisers === '*' ? '*' : [...advertisers],
+    person: null,
     csrf,
     expiresAt: new Date(endsAtMs).toISOString(),
   };
+}
+
+/** Also without a team, so that one can be chosen. @throws GatewayError `invalid_session` */
+function describePerson(
+  request: FastifyRequest,
+  session: Session,
+  { persons, directory }: ExplorerSessionOptions,
+): AnswerOf<typeof getExplorerSession> {
+  const person = personIn(persons, session.holder);
+  request.trace.person = whoOf(person);
+  const teams = directory.teamsOf(person.grant);
+  const chosen = teams.find(({ id }) => id === session.team);
+  const { name, grant } = person;
+  const shown = { name, keys: grant.keys, teams: teams.map((team) => ({ id: team.id, name: team.name })) };
+  return { ...describe(chosen, session), person: { ...shown, chosen: chosen?.id ?? null } };
 }

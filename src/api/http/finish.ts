@@ -46,6 +46,7 @@ export function logRequest(
       ms,
       team: trace.team,
       key: trace.key,
+      ...(trace.person === null ? {} : { person: trace.person }),
       outcome: trace.outcome,
       ...(trace.via === null ? {} : { via: trace.via }),
       platformCalls: trace.platformCalls,
@@ -72,8 +73,8 @@ const callers = new Map<string, string>();
 const MAX_CALLERS = 1000;
 
 /** Whether the line of a request has the usual members alone. */
-function isPlain({ outcome, key, via, code, cause, meant }: Trace): boolean {
-  const hasMore = via !== null || code !== null || cause !== undefined || meant.length > 0;
+function isPlain({ outcome, key, person, via, code, cause, meant }: Trace): boolean {
+  const hasMore = person !== null || via !== null || code !== null || cause !== undefined || meant.length > 0;
   return outcome !== null && key !== null && !hasMore;
 }
 

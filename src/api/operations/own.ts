@@ -144,8 +144,19 @@ export const learnReport = reports('learnReport', 'key', 'POST /gateway/v1/learn
   problems: [...NAMED_REPORT_PROBLEMS, ...BODY_PROBLEMS],
 });
 
+const SHORT_TEAM = Type.Object({ id: Type.String(), name: Type.String() });
+
 const SESSION = titled('ExplorerSession', {
-  team: Type.Object({ id: Type.String(), name: Type.String() }),
+  team: nullable(SHORT_TEAM, 'As which the session acts; null: a person has to choose one.'),
+  person: nullable(
+    Type.Object({
+      name: Type.String(),
+      teams: Type.Array(SHORT_TEAM, { description: 'As which the person may act.' }),
+      chosen: nullable(Type.String(), 'The id of one of them.'),
+      keys: Type.Boolean({ description: 'Whether the person may make keys of these teams.' }),
+    }),
+    'Who has signed in with a company account; null: a key has.',
+  ),
   scopes: ShownTeam.properties.scopes,
   advertisers: ShownTeam.properties.advertisers,
   ...SESSION_MEMBERS,
@@ -188,4 +199,14 @@ export const closeExplorerSession = gateway('closeSession', 'session', 'DELETE /
   headers: ['x-csrf-token'],
   answers: { 204: { description: 'Signed out.', headers: ['set-cookie', 'cache-control'] } },
   problems: ['not_found'],
+});
+
+export const chooseTeam = gateway('chooseTeam', 'session', 'PUT /gateway/v1/session/team', {
+  summary: 'Act as another one of your teams',
+  isFree: true,
+  headers: ['x-csrf-token'],
+  body: closed({ team: text('The id of a team.') }, 'ChooseTeam'),
+  answer: SESSION,
+  about: 'The session, which acts as this team.',
+  problems: ['no_access', ...BODY_PROBLEMS],
 });

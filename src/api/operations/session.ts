@@ -1,12 +1,12 @@
 /** Calls of the console's session. */
 import Type from 'typebox';
-import type { AdminRole } from '../../config/sign-in-settings.js';
+import { type AdminRole, ROLES } from '../../config/sign-in-settings.js';
 import { BODY_PROBLEMS } from '../openapi/operation.js';
 import { closed, instant, nullable, text, titled } from '../openapi/schemas.js';
 import { changed, operations, REMOVED_ANSWERS } from './operation.js';
 
 /** Each role includes those before it. */
-export const RANKS: readonly AdminRole[] = ['viewer', 'operator', 'owner'];
+export const RANKS: readonly AdminRole[] = ROLES;
 
 /** Members of the sessions of both planes. */
 export const SESSION_MEMBERS = {
@@ -15,8 +15,9 @@ export const SESSION_MEMBERS = {
 };
 
 const ConsoleSession = titled('ConsoleSession', {
-  name: text('Name of the admin token.'),
+  name: text('Name of the admin token, or of the person.'),
   role: Type.Enum([...RANKS]),
+  isPerson: Type.Boolean({ description: 'Whether a person has signed in with a company account.' }),
   may: Type.Array(Type.String(), { description: 'The calls that this role and session allow.' }),
   readOnly: nullable(
     Type.String(),

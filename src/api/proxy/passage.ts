@@ -120,7 +120,7 @@ export async function admitCaller(
     });
   }
   const caller = recognize(request, rule, identify);
-  await limits.enter(caller.team, onResponseClosed(reply.raw));
+  await limits.enter(caller, onResponseClosed(reply.raw));
   return { caller, method, path, rule, trace, gone: goneSignal(reply) };
 }
 

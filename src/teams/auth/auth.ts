@@ -1,11 +1,13 @@
 /** Authentication by keys and teams of the registry. */
 import ipaddr from 'ipaddr.js';
+import type { Config } from '../../config/load.js';
 import type { Clock } from '../../lib/clock.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { sleep } from '../../lib/time.js';
 import type { Sealer } from '../../platform/credential/seal.js';
 import type { Counters } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
+import { createPersons, whoOf } from '../sign-in/persons.js';
 import { authenticate, type Identify } from './authenticate.js';
 import { createDirectory } from './directory.js';
 import { createLastUse } from './last-use.js';
@@ -52,7 +54,7 @@ export function createSlowFailures(clock: Clock) {
 }
 
 /** IPv6 addresses count by /64, which one caller may own entirely. */
-function groupOf(address: string): string {
+export function groupOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toNormalizedString().split(':', 4).join(':');
@@ -63,12 +65,15 @@ export async function createAuth({
   registry,
   sealer,
   counters,
+  oidc,
   maxStaleMs,
   clock,
 }: {
   readonly registry: Registry;
   readonly sealer: Sealer;
   readonly counters: Counters;
+  /** Who may what, for persons. */
+  readonly oidc: Config['auth']['oidc'];
   /** Without the store, keys are accepted for this time. */
   readonly maxStaleMs: number;
   readonly clock: Clock;
@@ -76,16 +81,20 @@ export async function createAuth({
   const pepper = await openPepper(registry, sealer);
   const directory = createDirectory(registry, pepper);
   const lastUse = createLastUse(counters, clock);
+  const persons = createPersons(registry, sealer, oidc, clock);
   const identify: Identify = (keys, seen) => {
     const nowMs = clock.now();
-    const caller = authenticate(keys, { directory, maxStaleMs, nowMs, staleForMs: registry.staleForMs() });
+    const staleForMs = registry.staleForMs();
+    const caller = authenticate(keys, { directory, persons, maxStaleMs, nowMs, staleForMs });
     seen.team = caller.team.id;
     seen.key = caller.key.id;
-    lastUse.note(caller.key.id, nowMs);
+    if (caller.person === undefined) lastUse.note(caller.key.id, nowMs);
+    else seen.person = whoOf(caller.person);
     return caller;
   };
   return {
     directory,
+    persons,
     identify,
     lastUse,
     slowFailures: createSlowFailures(clock),

@@ -1,16 +1,22 @@
 /** First stage of every data-plane request: finds the key, or the session, and its team. */
 import { GatewayError } from '../../errors.js';
-import type { Session } from '../sessions/sessions.js';
+import type { Who } from '../../telemetry/audit.js';
+import { invalidSession, type Session } from '../sessions/sessions.js';
+import { isOfTeam } from '../sign-in/people.js';
+import type { Person, Persons } from '../sign-in/persons.js';
 import type { Directory, FoundKey } from './directory.js';
 import type { KeyRecord } from './key-record.js';
 import type { Team } from './team.js';
 
 export interface Caller {
   readonly team: Team;
+  /** Of a person, one in the form of a key, without a secret. */
   readonly key: KeyRecord;
+  /** Who has signed in with a company account. */
+  readonly person?: Person;
 }
 
-type SignedIn = Pick<Session, 'holder' | 'binds'>;
+type SignedIn = Pick<Session, 'holder' | 'binds' | 'isPerson' | 'team'>;
 
 /** All values of the two headers that may carry a key. */
 export interface KeyHeaders {
@@ -22,6 +28,7 @@ export interface KeyHeaders {
 
 interface AuthenticateOptions {
   readonly directory: Directory;
+  readonly persons: Pick<Persons, 'find'>;
   readonly nowMs: number;
   /** Time since the registry was last known to equal the store. */
   readonly staleForMs: number;
@@ -50,6 +57,7 @@ export function authenticate(headers: KeyHeaders, options: AuthenticateOptions):
 function authenticateSession(session: SignedIn | GatewayError, options: AuthenticateOptions): Caller {
   if (session instanceof GatewayError) throw session;
   checkStaleness(options);
+  if (session.isPerson) return callerOfPerson(session, options);
   const key = options.directory.key(session.holder);
   const secret = key?.secrets.find(({ hash }) => session.binds(hash));
   const caller = callerOf(key && secret && { key, secret }, options);
@@ -59,6 +67,35 @@ function authenticateSession(session: SignedIn | GatewayError, options: Authenti
     help: 'Sign in again with a valid key, or ask your operator for one.',
     headers: CHALLENGE,
   });
+}
+
+/** By today's list and the claims of the last sign-in. */
+function callerOfPerson(
+  { holder, team: chosen }: SignedIn,
+  { persons, directory }: AuthenticateOptions,
+): Caller {
+  const person = personIn(persons, holder);
+  const team = chosen !== null && isOfTeam(person.grant, chosen) ? directory.team(chosen) : undefined;
+  if (team === undefined) throw new GatewayError('session_forbidden', { detail: NO_TEAM, help: CHOOSE });
+  const { id, name, signedInAtMs } = person;
+  const key: KeyRecord = {
+    ...{ id, teamId: team.id, life: directory.life(team.id), label: name },
+    ...{ createdAt: new Date(signedInAtMs).toISOString(), expiresAt: null, revokedAt: null, secrets: [] },
+  };
+  return { team, key, person };
+}
+
+const NO_TEAM = 'No team is chosen, or the company account may no longer act as it.';
+const CHOOSE = 'Choose a team: GET /gateway/v1/session lists them, PUT /gateway/v1/session/team chooses one.';
+
+/**
+ * The person of an explorer's session.
+ * @throws GatewayError `invalid_session` if the account may act as no team any more
+ */
+export function personIn(persons: Pick<Persons, 'find'>, id: string): Person {
+  const person = persons.find(id);
+  if (person !== null && person.grant.teams.length > 0) return person;
+  throw invalidSession('dgw_explorer', 'This company account may no longer act as any team.');
 }
 
 function checkStaleness({ staleForMs, maxStaleMs }: AuthenticateOptions): void {
@@ -98,5 +135,8 @@ function refused(code: KeyFault, detail?: string): GatewayError {
   return new GatewayError(code, { headers: CHALLENGE, ...(detail === undefined ? {} : { detail }) });
 }
 
-/** @param seen receives team and key, for the log line. @throws GatewayError as {@link authenticate} */
-export type Identify = (keys: KeyHeaders, seen: { team: string | null; key: string | null }) => Caller;
+/** @param seen receives team, key and person, for the log line. @throws GatewayError as {@link authenticate} */
+export type Identify = (
+  keys: KeyHeaders,
+  seen: { team: string | null; key: string | null; person: Who | null },
+) => Caller;

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { randomBuffer, randomWhole } from '../../lib/chance.js';
 import type { Registry } from '../../store/registry/replica.js';
+import { type Grant, isOfTeam } from '../sign-in/people.js';
 import { KEY_PREFIX, KeyRecord, type KeySecret, LIFE_PREFIX, LifeRecord } from './key-record.js';
 import { StoredTeam, type Team } from './team.js';
 
@@ -109,6 +110,8 @@ export function createDirectory(registry: Registry, pepper: () => Buffer) {
   return {
     team: (id: string): Team | undefined => teams.get(id),
     teams: (): Team[] => [...teams.values()].sort((a, b) => compare(a.id, b.id)),
+    /** The teams as which a person may act. */
+    teamsOf: (grant: Grant): Team[] => [...teams.values()].filter(({ id }) => isOfTeam(grant, id)),
     key: (id: string): KeyRecord | undefined => keys.get(id),
     keys: (): KeyRecord[] => presentKeys(),
     keysOf: (teamId: string): KeyRecord[] => presentKeys(teamId),

@@ -111,17 +111,29 @@ export function createTeamLimits(
     });
   }
 
+  async function chargePerson(id: string, standing: Standing, leave: () => void): Promise<void> {
+    const waitMs = await allowances.take({ ...PERSON_BUCKET, key: `requests:${id}` });
+    if (waitMs === null) return allowances.takeAtHand(standing.bucket) ? undefined : charge(standing, leave);
+    leave();
+    throw new GatewayError('rate_limited', {
+      detail: `You have used up the ${PERSON_BUCKET.capacity} requests per minute of a person.`,
+      retryAfterS: Math.ceil(waitMs / 1000),
+    });
+  }
+
   return {
     /**
      * Charges a request to its team.
      * @param onResponseClosed receives the function to call at the end of the request, once or more
+     * @param person has a limit of its own within the team's
      * @returns null: charged without the store
      * @throws GatewayError `rate_limited`, directly or by the promise
      */
-    enter(team: Team, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
+    enter({ team, person }: Entering, onResponseClosed: (leave: () => void) => void): Promise<void> | null {
       const standing = standingOf(team);
       const leave = takePlace(standing);
       onResponseClosed(leave);
+      if (person !== undefined) return chargePerson(person.id, standing, leave);
       return allowances.takeAtHand(standing.bucket) ? null : charge(standing, leave);
     },
     /**
@@ -149,6 +161,12 @@ export function createTeamLimits(
   };
 }
 
+/** A caller who enters. */
+interface Entering {
+  readonly team: Team;
+  readonly person?: { readonly id: string };
+}
+
 /** What limits a team here. */
 interface Standing {
   /** A changed team is another object. */
@@ -166,6 +184,8 @@ function begin(running: Standing['running']): () => void {
     over = true;
   };
 }
+
+const PERSON_BUCKET = { capacity: 120, refillPerMs: 120 / MINUTE_MS, ttlMs: 2 * MINUTE_MS };
 
 function bucketOf({ id, limits: { requestsPerMinute } }: Team): Bucket {
   return {

@@ -15,8 +15,10 @@ import { type Documents, type Store, StoreUnavailable, whenAway } from '../../st
 import { RegistryLost } from '../../store/registry/succession.js';
 import { createKeptSessions } from './kept-sessions.js';
 
-/** Maximum lifetime. */
+/** Maximum lifetime, by a token or key. */
 export const LIFETIME_MS = 12 * 3_600_000;
+/** By a company account: rights that the provider took away end with it. */
+export const PERSON_LIFETIME_MS = 8 * 3_600_000;
 /** Maximum time without a request. */
 const IDLE_MS = 3_600_000;
 /** Cache time of checked sessions, as a page sends ten requests at once. A session ended elsewhere ends here after it. */
@@ -33,8 +35,12 @@ const CLOSE_TRIES = 10;
 
 export interface Session {
   readonly id: string;
-  /** Name of the admin token, or id of the team's key. */
+  /** Name of the admin token, or id of the team's key, or of the person. */
   readonly holder: string;
+  /** Whether the holder is a person. */
+  readonly isPerson: boolean;
+  /** The team as which a person has chosen to act. */
+  readonly team: string | null;
   readonly host: string;
   readonly origin: string;
   /** Required with writes. Only the page knows it, as it is in an answer and not in a cookie. */
@@ -51,8 +57,10 @@ export type Sessions = ReturnType<typeof createSessions>;
 
 const SessionRecord = recordForm(
   Type.Object({
-    /** Name of the admin token, or id of the team's key. */
+    /** Name of the admin token, or id of the team's key, or of the person. */
     holder: Type.String(),
+    isPerson: Type.Optional(Type.Literal(true)),
+    team: Type.Optional(Type.String()),
     /** MAC of the credential that signed in, by {@link bind}. */
     bound: Type.String(),
     /** Host and origin of the browser at sign-in. */
@@ -92,16 +100,16 @@ export function createSessions(
      * @throws GatewayError `rate_limited` after too many sign-ins; `not_ready`; errors of `note`
      */
     async open(
-      { holder, proof }: { readonly holder: string; readonly proof: string },
+      { proof, ...by }: SignedInBy,
       { host, ownOrigin: origin }: { readonly host: string; readonly ownOrigin: string },
       note: () => Promise<void> = async () => {},
     ): Promise<Session> {
       const id = randomBuffer(32).toString('base64url');
       const nowMs = clock.now();
       const times = { createdAtMs: nowMs, seenAtMs: nowMs };
-      const record: SessionRecord = { holder, bound: bind(id, proof), host, origin, ...times };
+      const record: SessionRecord = { ...by, bound: bind(id, proof), host, origin, ...times };
       try {
-        await chargeSignIn(store, `${cookie}:${holder}`, nowMs);
+        await chargeSignIn(store, `${cookie}:${by.holder}`, nowMs);
         await records.store(id, record, note);
         return sessionOf(id, record, null);
       } catch (error) {
@@ -117,9 +125,20 @@ export function createSessions(
       if (record === null || isOver(record, clock.now())) throw invalidSession(cookie);
       return sessionOf(id, record, isKept ? readOnly : null);
     },
+    /** A person acts as another team. @throws GatewayError `invalid_session`; `not_ready` */
+    async choose(id: string, team: string): Promise<Session> {
+      const record = await unlessAway(records.choose(id, team));
+      if (record === null) throw invalidSession(cookie);
+      return sessionOf(id, record, null);
+    },
     /** Ended here on return, elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
     close: (id: string): Promise<void> => unlessAway(records.close(id)),
   };
+}
+
+interface SignedInBy extends Pick<SessionRecord, 'holder' | 'isPerson' | 'team'> {
+  /** What must still be valid: a token, or the stored hash of a key's secret; of a person, the holder. */
+  readonly proof: string;
 }
 
 async function chargeSignIn({ quotas }: Pick<Store, 'quotas'>, key: string, nowMs: number): Promise<void> {
@@ -188,10 +207,16 @@ function createRecords(
         return { record, isKept: true };
       }
     },
+    async choose(id: string, team: string): Promise<SessionRecord | null> {
+      const document = sessionDocument(cookie, id);
+      const next = await change(documents, document, (before) => before && { ...before, team }, clock.now());
+      void remember(document, Promise.resolve(next));
+      return next;
+    },
     async close(id: string): Promise<void> {
       const document = sessionDocument(cookie, id);
       const isOwn = kept?.forget(document) === true;
-      const removing = remove(documents, document);
+      const removing = change(documents, document, () => null, clock.now());
       // One that is not stored has ended now.
       await (isOwn ? removing.catch(whenAway(() => {})) : removing);
       void remember(document, Promise.resolve(null));
@@ -235,12 +260,24 @@ async function read(documents: Documents, document: string, nowMs: number): Prom
   return isNoted ? seen : record;
 }
 
-async function remove(documents: Documents, document: string): Promise<void> {
+/**
+ * Changes a session that other processes may note the use of meanwhile.
+ * @param after null deletes it. @returns the record after it; null: there is none
+ */
+async function change(
+  documents: Documents,
+  document: string,
+  after: (before: SessionRecord | null) => SessionRecord | null,
+  nowMs: number,
+): Promise<SessionRecord | null> {
   for (let tries = 1; tries <= CLOSE_TRIES; tries += 1) {
     const text = await documents.get(document);
-    if (text === null || (await documents.replace(document, text, null, 1))) return;
+    if (text === null) return null;
+    const next = after(SessionRecord.parse(text));
+    const [written, ttlMs] = next === null ? [null, 1] : [JSON.stringify(next), keptForMs(next, nowMs)];
+    if (await documents.replace(document, text, written, ttlMs)) return next;
   }
-  throw new StoreUnavailable('other processes noted the use of a session each time it was to be closed');
+  throw new StoreUnavailable('other processes noted the use of a session each time it was to be changed');
 }
 
 /** Name of the document in the store. */
@@ -248,7 +285,8 @@ export function sessionDocument(cookie: SessionCookie, id: string): string {
   return `session:${cookie}:${hash('sha256', id, 'base64url')}`;
 }
 
-const endsAtMs = ({ createdAtMs }: SessionRecord) => createdAtMs + LIFETIME_MS;
+const endsAtMs = ({ createdAtMs, isPerson }: SessionRecord) =>
+  createdAtMs + (isPerson === true ? PERSON_LIFETIME_MS : LIFETIME_MS);
 
 function isOver(record: SessionRecord, nowMs: number): boolean {
   return !(nowMs < endsAtMs(record) && nowMs < record.seenAtMs + IDLE_MS);
@@ -259,10 +297,12 @@ function keptForMs(record: SessionRecord, nowMs: number): number {
 }
 
 function sessionOf(id: string, record: SessionRecord, readOnly: string | null): Session {
-  const { holder, host, origin, bound } = record;
+  const { holder, isPerson = false, team = null, host, origin, bound } = record;
   return {
     id,
     holder,
+    isPerson,
+    team,
     host,
     origin,
     readOnly,

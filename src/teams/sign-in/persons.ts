@@ -11,7 +11,8 @@ import { type RecordOf, recordForm } from '../../lib/record.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { type Claims, type Grant, grantFor, keptClaims } from './people.js';
+import type { Who } from '../../telemetry/audit.js';
+import { type Claims, type Grant, givesNothing, grantFor, keptClaims } from './people.js';
 
 export const PERSON_PREFIX = 'person/';
 /** Of the sealed part, before it is encrypted. */
@@ -62,6 +63,9 @@ export interface SignedIn {
 export function personId(issuer: string, sub: string): string {
   return `person_${hash('sha256', JSON.stringify([issuer, sub]), 'hex').slice(0, 24)}`;
 }
+
+/** For audit and log. */
+export const whoOf = ({ issuer, sub, name }: Person): Who => ({ issuer, sub, name });
 
 const contextOf = (id: string) => `sign-in of ${id}`;
 
@@ -116,15 +120,16 @@ export function createPersons(
     find,
     list: (): readonly Person[] => book.list().flatMap(([id]) => find(id) ?? []),
     /**
-     * Keeps a sign-in instead of the one before, whatever it gives.
+     * Keeps a sign-in instead of the one before, whatever it gives; of a stranger only one that gives something.
      * @throws GatewayError `no_access` if its claims are too large; StoreUnavailable
      */
     async signIn(from: SignedIn): Promise<Person> {
       const id = personId(from.issuer, from.sub);
       const sealed = sealer.seal(Buffer.from(textOf(from, people)), contextOf(id));
       const stored = { signedInAtMs: clock.now(), sealed };
-      await book.change(id, () => stored);
-      return open(id, stored) as Person;
+      const person = open(id, stored) as Person;
+      if (book.get(id) !== null || !givesNothing(person.grant)) await book.change(id, () => stored);
+      return person;
     },
   };
 }

@@ -15,7 +15,9 @@ const SECTIONS: readonly SectionView[] = [
 
 function Explorer() {
   const { session } = useTeam();
-  return <Shell product="explorer" sections={SECTIONS} who={{ name: session.team.name, role: 'team' }} />;
+  return (
+    <Shell product="explorer" sections={SECTIONS} who={{ name: session.team?.name ?? '', role: 'team' }} />
+  );
 }
 
 start({

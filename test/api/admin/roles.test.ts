@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type AdminPlaneOptions, registerAdminPlane } from '../../../src/api/admin/plane.js';
+import type { AdminAuth } from '../../../src/api/admin/authenticate-admin.js';
+import { registerAdminPlane } from '../../../src/api/admin/plane.js';
 import { ADMIN_OPERATIONS, callsOf, isAllowed } from '../../../src/api/operations/table.js';
 import type { AdminRole } from '../../../src/config/sign-in-settings.js';
 import type { GatewayError } from '../../../src/errors.js';
@@ -107,7 +108,7 @@ describe('the table of roles', () => {
     const admins = ROLES.map((role) => ({ name: role, role, token: { read: () => tokenOf(role) } }));
     const app = Fastify();
     app.setErrorHandler((error: GatewayError, _request, reply) => reply.code(error.status).send());
-    await registerAdminPlane(app, { admins } as unknown as AdminPlaneOptions, (scope) => {
+    await registerAdminPlane(app, { admins } as unknown as AdminAuth, (scope) => {
       scope.get('/admin/v1/new', async () => ({}));
     });
     const statuses = ROLES.map(async (role) => {

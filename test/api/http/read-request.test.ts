@@ -196,7 +196,7 @@ describe('readKeyHeaders', () => {
   });
 
   it('gives the session of a request that has neither, and of no other', () => {
-    const session = { holder: 'key_1', binds: () => true };
+    const session = { holder: 'key_1', isPerson: false, team: null, binds: () => true };
     const withSession = (...rawHeaders: string[]) => {
       const request = { rawHeaders } as IncomingMessage;
       noteSession(request, session);

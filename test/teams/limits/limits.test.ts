@@ -20,7 +20,7 @@ function open(count = 1, rank = 0) {
 /** A request of a team; `leave` ends it. */
 async function enter(limits: TeamLimits, team: Team): Promise<() => void> {
   let leave = () => {};
-  await limits.enter(team, (over) => {
+  await limits.enter({ team }, (over) => {
     leave = over;
   });
   return leave;

@@ -138,7 +138,7 @@ describe('three replicas on one Redis', () => {
             let leave = () => {};
             await Promise.resolve()
               .then(() =>
-                teams.enter(team, (over) => {
+                teams.enter({ team }, (over) => {
                   leave = over;
                 }),
               )
@@ -167,7 +167,7 @@ describe('three replicas on one Redis', () => {
       three.map(async ({ teams }) => {
         for (let taken = 0; ; taken++) {
           try {
-            await teams.enter(team, (leave) => leave());
+            await teams.enter({ team }, (leave) => leave());
           } catch (error) {
             expect(error).toMatchObject({ code: 'rate_limited' });
             return taken;

@@ -1,0 +1,58 @@
+/** The few pages of a sign-in, without scripts: most of the time nobody sees them. */
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import { asGatewayError, GatewayError } from '../../errors.js';
+import { toProblem } from '../../lib/http/problem.js';
+import { StoreUnavailable } from '../../store/port.js';
+import { noteProblem } from '../http/problem-reply.js';
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/** All answers of a scope get the headers of its pages; browsers get problems as pages. */
+export function registerPageErrors(scope: FastifyInstance): void {
+  scope.addHook('onRequest', async (_request, reply) => void reply.headers(HEADERS));
+  scope.setErrorHandler((thrown: FastifyError, request, reply) => {
+    const error = thrown instanceof StoreUnavailable ? storeAway(thrown) : thrown;
+    const wantsPage = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
+    if (!wantsPage) throw error;
+    const known = asGatewayError(error);
+    noteProblem(request.trace, known);
+    const { title, detail, help, code } = toProblem(known, request.id);
+    return sendPage(
+      reply,
+      known.status,
+      title,
+      [detail, help, `${code}, request ${request.id}`],
+      '/auth/login',
+    );
+  });
+}
+
+function storeAway(cause: StoreUnavailable): GatewayError {
+  return new GatewayError('not_ready', { retryAfterS: 5, cause });
+}
+
+/** @param link where to go on */
+export function sendPage(
+  reply: FastifyReply,
+  status: number,
+  title: string,
+  lines: readonly (string | undefined)[],
+  link: string,
+): FastifyReply {
+  const paragraphs = lines.flatMap((line) => (line === undefined ? [] : `<p>${escaped(line)}</p>`)).join('');
+  const next = status < 300 ? 'Go on' : 'Sign in again';
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><h1>${escaped(title)}</h1>${paragraphs}<p><a href="${escaped(link)}">${next}</a></p></html>`;
+  return reply.code(status).type('text/html; charset=utf-8').send(html);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => ENTITIES[char] as string);
+}
