@@ -72,12 +72,20 @@ export async function startIdentityProvider(now: () => number, path = ''): Promi
   function token(body: URLSearchParams, response: ServerResponse) {
     const asked = codes.get(body.get('code') ?? '');
     codes.delete(body.get('code') ?? '');
-    const challenge = createHash('sha256').update(body.get('code_verifier') ?? '').digest('base64url');
+    const challenge = createHash('sha256')
+      .update(body.get('code_verifier') ?? '')
+      .digest('base64url');
     if (asked?.get('code_challenge') !== challenge || asked.get('redirect_uri') !== body.get('redirect_uri'))
       return json(response, { error: 'invalid_grant', error_description: 'not the one who asked' }, 400);
     const iat = Math.floor(provider.now() / 1000);
     const claims = provider.alter({
-      ...{ iss: provider.issuer, aud: asked.get('client_id'), nonce: asked.get('nonce'), iat, exp: iat + 300 },
+      ...{
+        iss: provider.issuer,
+        aud: asked.get('client_id'),
+        nonce: asked.get('nonce'),
+        iat,
+        exp: iat + 300,
+      },
       ...provider.claims,
     });
     const id_token = provider.sign({ alg: 'RS256', kid: key.kid }, claims);
