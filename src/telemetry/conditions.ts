@@ -17,7 +17,7 @@ export const LEVELS = ['well', 'starting', 'warning', 'not well'] as const;
 export const Finding = Type.Object(
   {
     level: Type.Enum(['starting', 'warning', 'not well'], { description: 'starting: not a fault.' }),
-    part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'gateway']),
+    part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'sign-in', 'gateway']),
     says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
     do: Type.String({ description: 'What to do, in one sentence.' }),
   },
@@ -167,9 +167,7 @@ const UNPROVEN: Readonly<Record<ReturnType<Measured['awaitedProof']>, Advice>> =
 
 const CREDENTIAL: readonly Condition[] = [
   {
-    part: 'credential',
-    text: 'unproven',
-    level: 'warning',
+    ...{ part: 'credential', text: 'unproven', level: 'warning' },
     read: ({ outlook }) => outlook().state === 'unproven',
     advice: ({ awaitedProof }) => UNPROVEN[awaitedProof()],
     alert: null,
@@ -252,9 +250,7 @@ function failingCalls(
 
 const PLATFORM: readonly Condition[] = [
   {
-    part: 'platform',
-    text: 'answers in pages',
-    level: 'warning',
+    ...{ part: 'platform', text: 'answers in pages', level: 'warning' },
     read: ({ isPaged }) => isPaged(),
     advice: () => ({
       says: 'The platform returned a report in pages within the last day: only one page of it was served (pages_left), and nothing was cached.',
@@ -278,9 +274,7 @@ const PLATFORM: readonly Condition[] = [
     },
   ),
   {
-    part: 'platform',
-    text: 'paused',
-    level: 'warning',
+    ...{ part: 'platform', text: 'paused', level: 'warning' },
     read: ({ pause }) => pause.leftMs() > 0 && `paused for ${Math.ceil(pause.leftMs() / 1000)} s`,
     advice: (_, text) => ({
       says: `The platform asked for fewer calls (${text}): ${CACHED_ONLY} until then.`,
@@ -310,9 +304,7 @@ const PLATFORM: readonly Condition[] = [
     },
   ),
   {
-    part: 'platform',
-    text: 'failing',
-    level: 'not well',
+    ...{ part: 'platform', text: 'failing', level: 'not well' },
     read: ({ circuit }) => {
       if (!circuit.isOpen) return false;
       const leftS = Math.ceil(circuit.leftMs() / 1000);
@@ -342,9 +334,7 @@ const stopsOf = ({ brake }: Measured) => {
 /** Of this process only. */
 const OWN: readonly Condition[] = [
   {
-    part: 'writes',
-    text: 'stopped',
-    level: 'warning',
+    ...{ part: 'writes', text: 'stopped', level: 'warning' },
     read: (gateway) => stopsOf(gateway).length > 0,
     advice: (gateway) =>
       stopsOf(gateway).map(({ team, by, at, reason }) => ({
@@ -360,9 +350,22 @@ const OWN: readonly Condition[] = [
     alert: 'DspGatewayWritesStopped',
   },
   {
-    part: 'secrets',
-    text: 'faulty',
-    level: 'warning',
+    ...{ part: 'sign-in', text: 'provider away', level: 'warning' },
+    read: ({ provider }) => (provider?.fault() ?? null) !== null,
+    advice: ({ provider }) => ({
+      says: `The identity provider cannot be reached (${provider?.fault()}): nobody can sign in with a company account; open sessions go on.`,
+      do: 'Check auth.oidc.issuer and the network to it; admin tokens and keys work.',
+    }),
+    gauge: {
+      name: 'dsp_gateway_sign_in_provider_up',
+      help: 'Whether the identity provider answered last; absent without auth.oidc.issuer.',
+      of: 'min',
+      read: ({ provider }) => (provider === null ? null : Number(provider.fault() === null)),
+    },
+    alert: 'DspGatewaySignInProviderDown',
+  },
+  {
+    ...{ part: 'secrets', text: 'faulty', level: 'warning' },
     read: ({ secretFaults }) => secretFaults().length > 0,
     advice: ({ secretFaults }) =>
       secretFaults().map(({ name, message }) => ({
@@ -378,9 +381,7 @@ const OWN: readonly Condition[] = [
     alert: 'DspGatewaySecretFileFaulty',
   },
   {
-    part: 'log',
-    text: 'failing',
-    level: 'warning',
+    ...{ part: 'log', text: 'failing', level: 'warning' },
     read: ({ log }) => !log.health().ok,
     advice: ({ log }) => ({
       says: `The log cannot be written (${log.health().reason ?? 'no reason given'}), so lines are lost.`,

@@ -59,6 +59,8 @@ export interface Measured {
   readonly replicas: { readonly count: number };
   /** Secret files whose current content is not in use. */
   readonly secretFaults: () => readonly { readonly name: string; readonly message: string }[];
+  /** Of sign-ins; null: off. `fault`: why it cannot be used, as a code. */
+  readonly provider: { fault(): string | null } | null;
   readonly brake: {
     stops(): { readonly all: Stop | null; readonly teams: readonly (Stop & { readonly team: string })[] };
   };

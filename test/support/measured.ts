@@ -30,6 +30,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     waitingReaders: () => 0,
     replicas: { count: 1 },
     secretFaults: () => [],
+    provider: null,
     brake: { stops: () => ({ all: null, teams: [] }) },
     unknownWrites: { count: () => 0 },
     log: { health: () => ({ ok: true, droppedLines: 0 }) },

@@ -164,6 +164,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   secrets: 'files of secrets',
   writes: 'writes',
   log: 'log',
+  'sign-in': 'sign-in with company accounts',
   gateway: 'ready',
 };
 

@@ -20,6 +20,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   writes: 'writes',
   secrets: 'a secret file',
   log: 'the log',
+  'sign-in': 'sign-in with company accounts',
   gateway: 'the gateway',
 };
 

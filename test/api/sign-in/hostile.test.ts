@@ -139,7 +139,7 @@ describe('an id token', () => {
 });
 
 describe('the way back', () => {
-  it.each([
+  it.each<readonly [string, string]>([
     ['/explorer?a=1#/reports', `${PUBLIC.data}/explorer?a=1#/reports`],
     ...[
       '//evil.example',
