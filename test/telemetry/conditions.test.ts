@@ -39,8 +39,8 @@ const HAVING: Readonly<Record<string, Partial<Measured>>> = {
   'platform: most calls fail': { recentCalls: { lastMinutes: () => ({ calls: 20, failed: 11 }) } },
   'platform: failing': { circuit: { isOpen: true, failures: 10, leftMs: () => 9000 } },
   'writes: stopped': { brake: { stops: () => ({ all: STOP, teams: [] }) } },
-  'secrets: faulty': { secretFaults: () => [{ name: 'ADMIN_TOKEN_FILE', message: 'is empty' }] },
   'sign-in: provider away': { provider: { fault: () => 'OAUTH_TIMEOUT' } },
+  'secrets: faulty': { secretFaults: () => [{ name: 'ADMIN_TOKEN_FILE', message: 'is empty' }] },
   'log: failing': { log: { health: () => ({ ok: false, droppedLines: 3 }) } },
 };
 

@@ -39,6 +39,7 @@ describe('signing in to the console', () => {
       {
         name: 'watch',
         role: 'viewer',
+        isPerson: false,
         may,
         readOnly: null,
         csrf: expect.stringMatching(/^[\w-]{43}$/),

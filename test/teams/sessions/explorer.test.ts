@@ -49,6 +49,7 @@ describe('signing in', () => {
         team: { id: 'growth', name: 'Growth' },
         scopes: ['report:read', 'platform:read', 'platform:write', 'cache:refresh'],
         advertisers: [1, 2],
+        person: null,
         csrf: expect.stringMatching(/^[\w-]{43}$/),
         expiresAt: '2026-11-22T00:00:00.000Z',
       },
