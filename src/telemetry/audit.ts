@@ -19,7 +19,7 @@ export interface Who {
 }
 
 /** Actor of the lines about what persons do; no token has this name. */
-export const PERSON_ACTOR = 'person';
+const PERSON_ACTOR = 'person';
 
 export const GATEWAY_ACTOR: Actor = { name: 'gateway', address: null };
 

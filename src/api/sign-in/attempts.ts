@@ -83,7 +83,7 @@ export function createAttempts({ plane, own, isSecure, path, sealer, store, cloc
 }
 
 /** @returns the address of a page of this site; null for any other one */
-export function ownPage(to: unknown, own: URL): string | null {
+function ownPage(to: unknown, own: URL): string | null {
   if (typeof to !== 'string' || to.length > MAX_TO_CHARS || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(to))
     return null;
   const url = URL.canParse(to, own) ? new URL(to, own) : null;

@@ -32,8 +32,6 @@ export interface ProviderOptions {
   readonly timeoutS?: number;
 }
 
-export type Provider = ReturnType<typeof createProvider>;
-
 /** What the provider says of itself: asked at the start, again and again while it fails, and now and then. */
 function createDiscovery({ oidc, clock }: ProviderOptions, timeoutS: number, fetched: CustomFetch) {
   const { issuer = '', clientId = '' } = oidc;
