@@ -86,7 +86,7 @@ export const CATALOGUE = {
     status: 401,
     title: 'Invalid session',
     meaning:
-      'The cookie holds no valid session: it was signed out, idle for an hour or 12 hours old, or its key or token is no longer valid.',
+      'The cookie holds no valid session: it was ended, idle for an hour or too old, or who signed in is no longer allowed to.',
     remedy: 'Sign in again, or send a key or token in `authorization`.',
   },
   forbidden: {

@@ -125,23 +125,31 @@ export function createPersons(
      */
     async signIn(from: SignedIn): Promise<Person> {
       const id = personId(from.issuer, from.sub);
-      const sealed = sealer.seal(Buffer.from(textOf(from, people)), contextOf(id));
+      const text = textOf(from, people);
+      // Without claims it gives nothing, so that the rights of the sign-in before end.
+      const sealed = sealer.seal(Buffer.from(text ?? textWith(from, {})), contextOf(id));
       const stored = { signedInAtMs: clock.now(), sealed };
       const person = open(id, stored) as Person;
       if (book.get(id) !== null || !givesNothing(person.grant)) await book.change(id, () => stored);
+      if (text === null) throw tooLarge();
       return person;
     },
   };
 }
 
-function textOf({ issuer, sub, claims }: SignedIn, people: Config['auth']['oidc']['people']): string {
-  const name = nameIn(claims) ?? sub;
-  for (const onlyNamed of [false, true]) {
-    const kept: Claims = keptClaims(claims, people, onlyNamed);
-    const text = JSON.stringify({ issuer, sub, name, claims: kept } satisfies Sealed);
-    if (Buffer.byteLength(text) <= MAX_BYTES && sub.length <= SUBJECT_CHARS) return text;
-  }
-  throw new GatewayError('no_access', {
+/** @returns null if the claims that the list names are too large. @throws GatewayError `no_access` of a `sub` against the standard */
+function textOf(from: SignedIn, people: Config['auth']['oidc']['people']): string | null {
+  if (from.sub.length > SUBJECT_CHARS) throw tooLarge();
+  const texts = [false, true].map((onlyNamed) => textWith(from, keptClaims(from.claims, people, onlyNamed)));
+  return texts.find((text) => Buffer.byteLength(text) <= MAX_BYTES) ?? null;
+}
+
+function textWith({ issuer, sub, claims: all }: SignedIn, claims: Claims): string {
+  return JSON.stringify({ issuer, sub, name: nameIn(all) ?? sub, claims } satisfies Sealed);
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError('no_access', {
     detail: `The claims of this sign-in that auth.oidc.people names take more than ${MAX_BYTES} bytes.`,
     help: 'Ask your operator to let the provider send fewer or shorter ones.',
   });

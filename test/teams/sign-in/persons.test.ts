@@ -107,6 +107,10 @@ describe('a person', () => {
       message: expect.stringContaining('4096 bytes'),
     });
     expect(others.persons.list()).toEqual([]);
+    await others.persons.signIn({ ...ADA, claims: { groups: 'group-1' } });
+    expect(others.persons.find(ADA_ID)?.grant.teams).toEqual(['a']);
+    await expect(others.persons.signIn({ ...ADA, claims: { groups } })).rejects.toThrow('4096 bytes');
+    expect(others.persons.find(ADA_ID)?.grant.teams).toEqual([]);
   });
 
   it('has a name without control characters, of 200 characters at most', async () => {
