@@ -40,16 +40,20 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
       const valid = (id: string) => validKeys(directory, id, clock.now());
       const keys = teams.flatMap(({ id }) => valid(id));
       const without = teams.filter(({ id, disabled }) => !disabled && valid(id).length === 0);
-      if (without.length > 0)
-        return warning(
-          `These teams have no valid key: ${named(without.map(({ id }) => id))}.`,
-          `Run dsp-gateway keys issue ${without[0]?.id}.`,
-        );
       const ending = endingKeys(directory, clock.now());
-      if (ending.length > 0)
+      const says = [
+        ...(without.length === 0
+          ? []
+          : [`These teams have no valid key: ${named(without.map(({ id }) => id))}.`]),
+        ...(ending.length === 0
+          ? []
+          : [`These keys end within 14 days: ${named(ending.map((key) => describeKey(key, clock.now())))}.`]),
+      ];
+      const [team = ending[0]?.teamId] = without.map(({ id }) => id);
+      if (says.length > 0)
         return warning(
-          `These keys expire within 14 days: ${named(ending.map((key) => describeKey(key, clock.now())))}.`,
-          `Run dsp-gateway keys issue ${ending[0]?.teamId} in time, and give the new key to the team.`,
+          says.join(' '),
+          `Run dsp-gateway keys issue ${team}, and give the new key to the team.`,
         );
       return `${keys.length} valid`;
     },

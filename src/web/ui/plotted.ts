@@ -16,7 +16,7 @@ export const isStacked = (kind: Kind) => kind.startsWith('stacked');
  */
 export function plotted({ times, lines, kind = 'lines' }: Plotted): (number | null)[][] {
   if (!isStacked(kind)) return lines.map(({ values }) => [...values]);
-  let below = times.map((_, index) =>
+  let below: (number | null)[] = times.map((_, index) =>
     lines.some(({ values }) => (values[index] ?? null) !== null) ? 0 : null,
   );
   return [...lines]
