@@ -52,13 +52,13 @@ export function registerKeys(
 
 /** @returns the key and its text, which is not stored. @throws GatewayError `not_found`, `conflict` */
 export async function issue(
-  { teamId, label, expiresAt }: Pick<KeyRecord, 'teamId' | 'label' | 'expiresAt'>,
+  given: Pick<KeyRecord, 'teamId' | 'label' | 'maker' | 'scopes' | 'expiresAt'>,
   actor: Actor,
   options: RecordsOptions,
 ): Promise<{ readonly key: KeyRecord; readonly text: string }> {
   const { text, secret } = options.directory.createSecret();
   const createdAt = new Date(options.clock.now()).toISOString();
-  const draft = { id: newKeyId(), teamId, label, createdAt, expiresAt, revokedAt: null, secrets: [secret] };
+  const draft = { ...given, id: newKeyId(), createdAt, revokedAt: null, secrets: [secret] };
   return { key: await issueForTeam(draft, actor, options), text };
 }
 
@@ -67,6 +67,24 @@ export async function revoke(id: string, actor: Actor, options: RecordsOptions):
   if (key.revokedAt !== null) return;
   const revoked = { ...key, revokedAt: new Date(options.clock.now()).toISOString() };
   await commitChange(options.registry, CHANGED, () => changeOf('key.revoke', revoked, actor, options));
+}
+
+/**
+ * Revokes the keys that a person made.
+ * @param mayKeep of which teams they stay
+ * @returns how many were revoked
+ */
+export async function revokeMadeBy(
+  maker: string,
+  mayKeep: (team: string) => boolean,
+  actor: Actor,
+  options: RecordsOptions,
+): Promise<number> {
+  const lost = options.directory
+    .keys()
+    .filter((key) => key.maker === maker && key.revokedAt === null && !mayKeep(key.teamId));
+  for (const { id } of lost) await revoke(id, actor, options);
+  return lost.length;
 }
 
 function existingTeam(id: string, directory: Directory): string {
@@ -130,12 +148,15 @@ function changeOf(
 }
 
 /** For operators and the audit: without secrets. */
-function showKey({ id, teamId, label, createdAt, expiresAt, revokedAt, secrets }: KeyRecord): object {
+function showKey(key: KeyRecord): object {
+  const { id, teamId, label, maker, scopes, createdAt, expiresAt, revokedAt, secrets } = key;
   const [current, old] = secrets;
   return {
     id,
     teamId,
     label,
+    ...(maker !== undefined && { maker }),
+    ...(scopes !== undefined && { scopes }),
     prefix: current?.prefix,
     createdAt,
     expiresAt,

@@ -21,6 +21,10 @@ const Key = titled('Key', {
   id: Type.String(),
   teamId: Type.String(),
   label: Type.String(),
+  maker: Type.Optional(text('Id of the person who made it; absent: an operator.')),
+  scopes: Type.Optional(
+    Type.Array(Type.String(), { description: "Limits it to some of the team's scopes." }),
+  ),
   prefix: text('First characters of the key.'),
   createdAt: time,
   expiresAt: timeOrNull,

@@ -11,9 +11,10 @@ import {
 } from '../../teams/sessions/browser-request.js';
 import { notSignedIn, PERSON_LIFETIME_MS, type Sessions } from '../../teams/sessions/sessions.js';
 import { givesNothing } from '../../teams/sign-in/people.js';
-import { type Person, whoOf } from '../../teams/sign-in/persons.js';
+import { mayHaveKeys, type Person, whoOf } from '../../teams/sign-in/persons.js';
 import { wordsOf } from '../../teams/sign-in/provider.js';
 import { auditLine } from '../../telemetry/audit.js';
+import { revokeMadeBy } from '../admin/keys.js';
 import { createAttempts } from './attempts.js';
 import { registerPageErrors, sendPage } from './pages.js';
 
@@ -87,9 +88,10 @@ function registerFlow(app: FastifyInstance, own: URL, { plane, sessions, service
       });
     const person = await persons.signIn(from);
     request.trace.person = whoOf(person);
+    const actor = { name: person.name, address: request.ip, person: whoOf(person) };
+    await revokeMadeBy(person.id, (team) => mayHaveKeys(person, team), actor, services);
     if (!mayOpen(person, plane)) throw noAccess(from.claims, plane);
     await closeKnown(request, sessions);
-    const actor = { name: person.name, address: request.ip, person: whoOf(person) };
     const until = new Date(clock.now() + PERSON_LIFETIME_MS).toISOString();
     const event = { action: 'session.open', subject: person.id, after: { plane, until } };
     const team = plane === 'data' ? onlyTeam(person, services) : null;

@@ -28,7 +28,7 @@ export interface KeyHeaders {
 
 interface AuthenticateOptions {
   readonly directory: Directory;
-  readonly persons: Pick<Persons, 'find'>;
+  readonly persons: Pick<Persons, 'find' | 'keyFault'>;
   readonly nowMs: number;
   /** Time since the registry was last known to equal the store. */
   readonly staleForMs: number;
@@ -50,6 +50,7 @@ export function authenticate(headers: KeyHeaders, options: AuthenticateOptions):
   checkStaleness(options);
   const caller = callerOf(options.directory.findKey(text), options);
   if (typeof caller === 'string') throw refused(caller);
+  checkMaker(caller.key, options);
   return caller;
 }
 
@@ -61,7 +62,10 @@ function authenticateSession(session: SignedIn | GatewayError, options: Authenti
   const key = options.directory.key(session.holder);
   const secret = key?.secrets.find(({ hash }) => session.binds(hash));
   const caller = callerOf(key && secret && { key, secret }, options);
-  if (typeof caller !== 'string') return caller;
+  if (typeof caller !== 'string') {
+    checkMaker(caller.key, options);
+    return caller;
+  }
   throw new GatewayError('invalid_session', {
     detail: 'The key of this session is no longer valid: it was revoked or rolled, or has expired.',
     help: 'Sign in again with a valid key, or ask your operator for one.',
@@ -111,7 +115,37 @@ function callerOf(
   if (directory.isRevoked(key)) return 'revoked_api_key';
   if (isPast(key.expiresAt, nowMs) || isPast(secret.validUntil, nowMs)) return 'expired_api_key';
   const team = directory.team(key.teamId);
-  return team === undefined ? 'revoked_api_key' : { team, key };
+  return team === undefined ? 'revoked_api_key' : { team: withinKey(team, key), key };
+}
+
+/** By key, as its team is asked at each request. */
+const limited = new WeakMap<KeyRecord, { readonly of: Team; readonly team: Team }>();
+
+/** The team with the scopes that its key has too. */
+function withinKey(team: Team, key: KeyRecord): Team {
+  const { scopes } = key;
+  if (scopes === undefined) return team;
+  const known = limited.get(key);
+  if (known?.of === team) return known.team;
+  const narrowed = { ...team, scopes: team.scopes.filter((scope) => scopes.includes(scope)) };
+  limited.set(key, { of: team, team: narrowed });
+  return narrowed;
+}
+
+/** A person's key ends with the rights of its maker. @throws GatewayError `expired_api_key`, `revoked_api_key` */
+function checkMaker({ maker, teamId }: KeyRecord, { persons, nowMs }: AuthenticateOptions): void {
+  const fault = maker === undefined ? null : persons.keyFault(maker, teamId, nowMs);
+  if (fault === null) return;
+  const isOld = fault === 'long-ago';
+  throw new GatewayError(isOld ? 'expired_api_key' : 'revoked_api_key', {
+    detail: isOld
+      ? 'The person who made this key has not signed in for too long.'
+      : 'The person who made this key may no longer have keys of this team.',
+    help: isOld
+      ? "Its maker signs in again with the company account at the gateway's explorer; then the key works again."
+      : 'Ask your operator for access; its maker then signs in again and, if the key was revoked, makes another.',
+    headers: CHALLENGE,
+  });
 }
 
 function presentedKey({ authorization, apiKey }: KeyHeaders): string {

@@ -1,5 +1,6 @@
 /** Stored form of a team's key, and of its number of deletions. */
 import Type from 'typebox';
+import type { Scope } from '../../config/sign-in-settings.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 
 export const KEY_PREFIX = 'key/';
@@ -24,6 +25,10 @@ export const KeyRecord = recordForm(
     /** The team's life, see {@link LIFE_PREFIX}; absent: 0. */
     life: Type.Optional(Type.Integer({ minimum: 0 })),
     label: Type.String(),
+    /** Id of the person who made it; absent: an operator. */
+    maker: Type.Optional(Type.String()),
+    /** Limits it to some of the team's scopes; absent: all of them. */
+    scopes: Type.Optional(Type.Array(Type.Unsafe<Scope>(Type.String()))),
     createdAt: Type.String(),
     expiresAt: Type.Union([Type.String(), Type.Null()]),
     revokedAt: Type.Union([Type.String(), Type.Null()]),

@@ -12,7 +12,7 @@ import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
 import type { Who } from '../../telemetry/audit.js';
-import { type Claims, type Grant, givesNothing, grantFor, keptClaims } from './people.js';
+import { type Claims, type Grant, givesNothing, grantFor, isOfTeam, keptClaims } from './people.js';
 
 export const PERSON_PREFIX = 'person/';
 /** Of the sealed part, before it is encrypted. */
@@ -63,6 +63,9 @@ export interface SignedIn {
 export function personId(issuer: string, sub: string): string {
   return `person_${hash('sha256', JSON.stringify([issuer, sub]), 'hex').slice(0, 24)}`;
 }
+
+/** By today's list. */
+export const mayHaveKeys = ({ grant }: Person, team: string): boolean => grant.keys && isOfTeam(grant, team);
 
 /** For audit and log. */
 export const whoOf = ({ issuer, sub, name }: Person): Who => ({ issuer, sub, name });
@@ -118,6 +121,12 @@ export function createPersons(
 
   return {
     find,
+    /** Whether a person's key for a team works: by today's list, and while the last sign-in is not too old. */
+    keyFault(id: string, team: string, nowMs: number): 'not-allowed' | 'long-ago' | null {
+      const person = find(id);
+      if (person === null || nowMs - person.signedInAtMs > keysNeedSignInDays * DAY_MS) return 'long-ago';
+      return mayHaveKeys(person, team) ? null : 'not-allowed';
+    },
     list: (): readonly Person[] => book.list().flatMap(([id]) => find(id) ?? []),
     /**
      * Keeps a sign-in instead of the one before, whatever it gives; of a stranger only one that gives something.

@@ -1,5 +1,7 @@
 /** What a person who has signed in may do, and for how long. */
 import { describe, expect, it } from 'vitest';
+import { issue } from '../../../src/api/admin/keys.js';
+import { GATEWAY_ACTOR } from '../../../src/telemetry/audit.js';
 import { Browser, codeOf, PUBLIC, type SignInOptions, withSignIn } from '../../support/signed-in.js';
 import { ADMIN_TOKEN } from '../../support/start-gateway.js';
 import { HOUR, MINUTE, SECOND } from '../../support/test-clock.js';
@@ -26,6 +28,8 @@ async function console_(groups: string, options: SignInOptions = {}) {
 }
 
 const REPORT = '/api/v1/report/campaigns/get?dateFrom=2026-11-01&dateTo=2026-11-02&advertiserId=1';
+
+const ADMIN = { authorization: `Bearer ${ADMIN_TOKEN}` };
 
 describe('a person in the explorer', () => {
   it('with one team acts as it, read-only', async () => {
@@ -98,6 +102,33 @@ describe('a person in the explorer', () => {
     expect(detail).not.toContain('ada@');
     expect(help).toContain('auth.oidc.people');
     expect(codeOf(await browser.session())).toBe('401 invalid_session');
+  });
+
+  it('has keys revoked at a sign-in that gives none any more, by name in the audit, and no others', async () => {
+    const { browser, provider, gateway } = await explorer('data');
+    const maker = gateway.services.persons.list()[0]?.id as string;
+    const given = { teamId: 'data', label: 'own', expiresAt: null };
+    const make = (by: object) => issue({ ...given, ...by }, GATEWAY_ACTOR, gateway.services);
+    const [own, other] = [await make({ maker }), await make({})];
+    const use = (text: string) =>
+      gateway.data.inject({ url: '/gateway/v1/me', headers: { 'x-api-key': text } });
+    const listed = await gateway.admin.inject({ url: '/admin/v1/keys', headers: ADMIN });
+    expect(listed.json()).toMatchObject({
+      keys: expect.arrayContaining([expect.objectContaining({ id: own.key.id, maker })]),
+    });
+    await browser.signIn(provider);
+    expect(codeOf(await use(own.text))).toBe('200');
+    provider.claims = { ...provider.claims, groups: ['two'] };
+    await browser.signIn(provider);
+    expect(codeOf(await use(own.text))).toBe('401 revoked_api_key');
+    expect(codeOf(await use(other.text))).toBe('200');
+    const audit = await gateway.admin.inject({ url: '/admin/v1/audit', headers: ADMIN });
+    expect(Object.values(audit.json<object>()).flat()).toContainEqual(
+      expect.objectContaining({ action: 'key.revoke', subject: own.key.id, actor: 'person', sub: 'ada' }),
+    );
+    provider.claims = { ...provider.claims, groups: ['data'] };
+    await browser.signIn(provider);
+    expect(codeOf(await use(own.text))).toBe('401 revoked_api_key');
   });
 
   it('idle for an hour is out', async () => {

@@ -27,6 +27,7 @@ interface Circumstances {
   readonly nowMs?: number;
   readonly staleForMs?: number;
   readonly directory?: Directory;
+  readonly persons?: Parameters<typeof authenticate>[1]['persons'];
 }
 
 function enter(headers: Partial<KeyHeaders>, circumstances: Circumstances = {}) {
@@ -34,7 +35,7 @@ function enter(headers: Partial<KeyHeaders>, circumstances: Circumstances = {}) 
     { authorization: [], apiKey: [], ...headers },
     {
       directory: keys.directory,
-      persons: { find: () => null },
+      persons: { find: () => null, keyFault: () => null },
       nowMs: NOW,
       staleForMs: 0,
       maxStaleMs: 900_000,
@@ -72,6 +73,35 @@ describe('a valid key', () => {
     expect(outcome({ apiKey: [key] }, { nowMs: NOW - 1 })).toBe('key_1');
     expect(outcome({ apiKey: [key] }, { nowMs: NOW })).toBe('expired_api_key');
     expect(outcome({ apiKey: [await keys.issue({ expiresAt: 'soon' })] })).toBe('expired_api_key');
+  });
+});
+
+describe('a key that a person made', () => {
+  it.each([
+    [null, 'key_1'],
+    ['long-ago', 'expired_api_key'],
+    ['not-allowed', 'revoked_api_key'],
+  ] as const)('whose maker is judged %s gives %s, for its team', async (fault, expected) => {
+    const key = await keys.issue({ maker: 'person_1' });
+    const asked: unknown[] = [];
+    const keyFault = (...about: unknown[]) => {
+      asked.push(about);
+      return fault;
+    };
+    expect(outcome({ apiKey: [key] }, { persons: { find: () => null, keyFault } })).toBe(expected);
+    expect(asked).toEqual([['person_1', 'growth', NOW]]);
+    const session = { holder: 'key_1', isPerson: false, team: null, binds: () => true };
+    expect(outcome({ session }, { persons: { find: () => null, keyFault } })).toBe(expected);
+  });
+
+  it('has of its scopes only those of the team, as the team has them now', async () => {
+    const key = await keys.issue({ maker: 'person_1', scopes: ['report:read', 'report:pin'] });
+    const scopes = () => enter({ apiKey: [key] }).team.scopes;
+    expect(scopes()).toEqual(['report:read']);
+    expect(enter({ apiKey: [key] }).team).toBe(enter({ apiKey: [key] }).team);
+    await keys.addTeam({ id: 'growth', scopes: ['report:pin', 'mcp'] });
+    expect(scopes()).toEqual(['report:pin']);
+    expect(enter({ apiKey: [await keys.issue()] }).team.scopes).toEqual(['report:pin', 'mcp']);
   });
 });
 

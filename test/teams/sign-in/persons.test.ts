@@ -77,6 +77,24 @@ describe('a person', () => {
     expect(later.persons.find(ADA_ID)?.grant).toEqual({ admin: null, teams: '*', keys: false });
   });
 
+  it('has working keys for 30 days after a sign-in, of teams for which the list of today gives keys', async () => {
+    const store = openInMemory();
+    const { persons, clock } = await openPersons({ store });
+    const fault = (by = persons, team = 'data') => by.keyFault(ADA_ID, team, clock.now());
+    expect(fault()).toBe('long-ago');
+    await persons.signIn(ADA);
+    expect(fault()).toBeNull();
+    expect(fault(persons, 'sales')).toBe('not-allowed');
+    const people = [{ when: { groups: 'data' }, teams: ['data'] }];
+    expect(fault((await openPersons({ store, people })).persons)).toBe('not-allowed');
+    clock.advance(30 * DAY);
+    expect(fault()).toBeNull();
+    clock.advance(1);
+    expect(fault()).toBe('long-ago');
+    await persons.signIn(ADA);
+    expect(fault()).toBeNull();
+  });
+
   it('is issuer and sub: the same sub of another issuer is another one', async () => {
     const { persons } = await openPersons();
     await persons.signIn(ADA);
