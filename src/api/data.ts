@@ -15,6 +15,7 @@ import { registerHealth } from './data/health.js';
 import { registerLearnReport } from './data/learn-report.js';
 import { showFinality, showTruth } from './data/learned.js';
 import { createShowMe, showOwnSeries } from './data/me.js';
+import { registerOwnKeys } from './data/own-keys.js';
 import { registerPinReport } from './data/pin-report.js';
 import { registerPins } from './data/pins.js';
 import { createPlainReports } from './data/plain-reports.js';
@@ -136,6 +137,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerHealth(app, () => readiness(options), options.services.measured);
   registerExplorerSession(app, { ...services, sessions });
   registerSignIn(app, { plane: 'data', sessions, services });
+  if (services.provider !== null) registerOwnKeys(app, services);
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerAskRoutes(app, services);

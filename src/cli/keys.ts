@@ -1,5 +1,12 @@
 /** `dsp-gateway keys`. */
-import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../api/operations/keys.js';
+import {
+  issueKey,
+  listAllKeys,
+  listKeys,
+  revokeKey,
+  revokeKeysOfPerson,
+  rollKey,
+} from '../api/operations/keys.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus } from '../api/operations/overview.js';
 import type { Environment } from '../config/rules.js';
@@ -8,7 +15,7 @@ import type { Admin, ClientOptions } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { group, rendered, show } from './define.js';
 import { readId, readLength } from './flags.js';
-import { until } from './span.js';
+import { counted, until } from './span.js';
 import { renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
 
@@ -89,6 +96,14 @@ export const addKeysCommands = group(
     json: (_answer, { values }) => ({ revoked: values.id }),
     render: (_answer, { values }) => `revoked: ${values.id}\n`,
   }),
+  call({
+    name: 'revoke-all',
+    operation: revokeKeysOfPerson,
+    description: 'Revoke all keys that a person with a company account made.',
+    examples: ['keys revoke-all person_3f0c2a9b7d1e4f5a6b7c8d9e'],
+    args: { id: ['<person>', 'id of the person, the maker in keys list --json', readId] },
+    render: ({ revoked }) => `revoked: ${counted(revoked, 'key')}\n`,
+  }),
 );
 
 /** Revokes a key that could not be shown. @returns the outcome */
@@ -109,6 +124,7 @@ function describeKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>')
     ['key', 'id'],
     ['team', 'teamId'],
     'label',
+    ...(keys.some(({ maker }) => maker !== undefined) ? [MADE_BY] : []),
     ['begins', 'prefix'],
     ['state', (key) => stateOf(key, nowMs)],
     ['expires', ({ expiresAt }) => until(expiresAt, nowMs)],
@@ -116,6 +132,11 @@ function describeKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>')
     ['old secret', (key) => oldSecret(key, nowMs)],
   ]);
 }
+
+const MADE_BY: readonly [string, (key: ShownKey) => string | null] = [
+  'made by',
+  ({ maker = null, makerName = null }) => makerName ?? maker,
+];
 
 function oldSecret({ revokedAt, previous }: ShownKey, nowMs: number): string | null {
   if (revokedAt !== null || previous === null || Date.parse(previous.validUntil) <= nowMs) return null;

@@ -7,7 +7,14 @@ import { commitChange } from '../../store/registry/record-book.js';
 import { type Directory, newKeyId, TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../teams/auth/key-record.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
-import { issueKey, listAllKeys, listKeys, revokeKey, rollKey } from '../operations/keys.js';
+import {
+  issueKey,
+  listAllKeys,
+  listKeys,
+  revokeKey,
+  revokeKeysOfPerson,
+  rollKey,
+} from '../operations/keys.js';
 import { readFutureDate } from './members.js';
 import { serve } from './serve.js';
 import { noTeam } from './teams.js';
@@ -19,14 +26,10 @@ const MAX_TRIES = 5;
 
 export function registerKeys(
   app: FastifyInstance,
-  options: Pick<Services, 'registry' | 'directory' | 'clock' | 'lastUse'>,
+  options: Pick<Services, 'registry' | 'directory' | 'clock' | 'lastUse' | 'persons'>,
 ): void {
-  const { registry, directory, lastUse, clock } = options;
-  const listed = async (found: readonly KeyRecord[]) => {
-    const used = await lastUse.read();
-    const isoOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
-    return { keys: found.map((key) => ({ ...showKey(key), lastUsedAt: isoOf(used.get(key.id)) })) };
-  };
+  const { directory, clock } = options;
+  const listed = (found: readonly KeyRecord[]) => showKeys(found, options);
   serve(app, issueKey, async ({ params, body, actor }) => {
     const { label = '', expiresAt: given = null } = body;
     const expiresAt = readFutureDate('expiresAt', given, clock.now());
@@ -36,30 +39,72 @@ export function registerKeys(
   serve(app, listKeys, async ({ params }) => listed(directory.keysOf(existingTeam(params.id, directory))));
   serve(app, listAllKeys, async () => listed(directory.keys()));
   serve(app, revokeKey, ({ params, actor }) => revoke(params.id, actor, options));
-  serve(app, rollKey, async ({ params, body: { overlapSeconds = 0 }, actor }) => {
+  serve(app, revokeKeysOfPerson, async ({ params, actor }) => ({
+    revoked: await revokeMadeBy(params.id, () => false, actor, options),
+  }));
+  serve(app, rollKey, ({ params, body: { overlapSeconds = 0 }, actor }) => {
     const key = existingKey(params.id, directory);
-    refuseToRoll(key, directory, clock.now());
-    const { text, secret } = directory.createSecret();
-    const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
-    const [current] = key.secrets;
-    // Only the current secret overlaps: earlier ones end now.
-    const old = current === undefined ? [] : [{ ...current, validUntil }];
-    const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
-    await commitChange(registry, CHANGED, () => changeOf('key.roll', rolled, actor, options));
-    return showIssued(rolled, text);
+    if (key.maker === undefined) return roll(key, overlapSeconds, actor, options);
+    throw new GatewayError('conflict', {
+      detail: 'The key belongs to a person, who rolls it in the explorer.',
+      help: `Issue another key by POST /admin/v1/teams/${key.teamId}/keys, or revoke this one.`,
+    });
   });
 }
 
-/** @returns the key and its text, which is not stored. @throws GatewayError `not_found`, `conflict` */
+/** Replaces a key's secret. @returns its new text, which is not stored. @throws GatewayError `conflict` */
+export async function roll(
+  key: KeyRecord,
+  overlapSeconds: number,
+  actor: Actor,
+  options: RecordsOptions,
+): Promise<object> {
+  const { registry, directory, clock } = options;
+  refuseToRoll(key, directory, clock.now());
+  const { text, secret } = directory.createSecret();
+  const validUntil = new Date(clock.now() + overlapSeconds * 1000).toISOString();
+  const [current] = key.secrets;
+  // Only the current secret overlaps: earlier ones end now.
+  const old = current === undefined ? [] : [{ ...current, validUntil }];
+  const rolled = { ...key, rolls: (key.rolls ?? 0) + 1, secrets: [secret, ...old] };
+  await commitChange(registry, CHANGED, () => changeOf('key.roll', rolled, actor, options));
+  return showIssued(rolled, text);
+}
+
+/** Keys in lists, with their last use and the names of their makers. */
+export async function showKeys(
+  found: readonly KeyRecord[],
+  { lastUse, persons }: Pick<Services, 'lastUse' | 'persons'>,
+): Promise<{ readonly keys: readonly object[] }> {
+  const used = await lastUse.read();
+  const isoOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  const makerOf = ({ maker }: KeyRecord) =>
+    maker === undefined ? {} : { makerName: persons.find(maker)?.name ?? null };
+  return {
+    keys: found.map((key) => ({ ...showKey(key), ...makerOf(key), lastUsedAt: isoOf(used.get(key.id)) })),
+  };
+}
+
+/**
+ * @param within a limit, checked at each try; its record is written again, so that only one of two issues at a time succeeds
+ * @returns the key and its text, which is not stored
+ * @throws GatewayError `not_found`, `conflict`, errors of `within`
+ */
 export async function issue(
   given: Pick<KeyRecord, 'teamId' | 'label' | 'maker' | 'scopes' | 'expiresAt'>,
   actor: Actor,
   options: RecordsOptions,
+  within?: IssueLimit,
 ): Promise<{ readonly key: KeyRecord; readonly text: string }> {
   const { text, secret } = options.directory.createSecret();
   const createdAt = new Date(options.clock.now()).toISOString();
   const draft = { ...given, id: newKeyId(), createdAt, revokedAt: null, secrets: [secret] };
-  return { key: await issueForTeam(draft, actor, options), text };
+  return { key: await issueForTeam(draft, actor, options, within), text };
+}
+
+export interface IssueLimit {
+  readonly record: string;
+  check(): void;
 }
 
 export async function revoke(id: string, actor: Actor, options: RecordsOptions): Promise<void> {
@@ -113,15 +158,25 @@ function refuseToRoll(key: KeyRecord, directory: Directory, nowMs: number): void
 }
 
 /** Commits against the team's current version: a team that is being deleted gets no key. */
-async function issueForTeam(draft: KeyRecord, actor: Actor, options: RecordsOptions): Promise<KeyRecord> {
+async function issueForTeam(
+  draft: KeyRecord,
+  actor: Actor,
+  options: RecordsOptions,
+  within?: IssueLimit,
+): Promise<KeyRecord> {
   const { registry, directory } = options;
   let key = draft;
   await commitChange(registry, { ...CHANGED, tries: MAX_TRIES }, () => {
     const teamRecord = TEAM_PREFIX + existingTeam(draft.teamId, directory);
     const life = directory.life(draft.teamId);
     key = life === 0 ? draft : { ...draft, life };
+    within?.check();
+    const counted = within && registry.get(within.record);
     const expect = new Map([[teamRecord, registry.get(teamRecord)?.revision ?? 0]]);
-    return changeOf('key.issue', key, actor, options, expect);
+    if (within !== undefined) expect.set(within.record, counted?.revision ?? 0);
+    const change = changeOf('key.issue', key, actor, options, expect);
+    if (within === undefined || counted === undefined) return change;
+    return { ...change, writes: new Map([...change.writes, [within.record, counted.value]]) };
   });
   return key;
 }
@@ -165,7 +220,7 @@ function showKey(key: KeyRecord): object {
   };
 }
 
-function showIssued(key: KeyRecord, text: string): object {
+export function showIssued(key: KeyRecord, text: string): object {
   const { id, teamId, createdAt, expiresAt } = key;
   return { id, key: text, prefix: key.secrets[0]?.prefix, teamId, createdAt, expiresAt };
 }

@@ -8,7 +8,7 @@ const describe = operations('keys');
 const timeOrNull = nullable(time);
 const OF_KEY = { id: "The key's id." };
 
-const Issued = titled('IssuedKey', {
+export const Issued = titled('IssuedKey', {
   id: text('Unchanged when the key is rolled.'),
   key: text('The key. It is shown only once.'),
   prefix: text('First characters of the key.'),
@@ -22,6 +22,7 @@ const Key = titled('Key', {
   teamId: Type.String(),
   label: Type.String(),
   maker: Type.Optional(text('Id of the person who made it; absent: an operator.')),
+  makerName: Type.Optional(nullable(Type.String(), 'Null: the person is forgotten.')),
   scopes: Type.Optional(
     Type.Array(Type.String(), { description: "Limits it to some of the team's scopes." }),
   ),
@@ -35,7 +36,7 @@ const Key = titled('Key', {
   ),
   lastUsedAt: timeOrNull,
 });
-const Keys = Type.Object({ keys: Type.Array(Key) });
+export const Keys = Type.Object({ keys: Type.Array(Key) });
 
 export const issueKey = describe('issueKey', 'operator', 'POST /admin/v1/teams/:id/keys', {
   summary: 'Issue a key',
@@ -71,6 +72,19 @@ export const revokeKey = describe('revokeKey', 'operator', 'DELETE /admin/v1/key
   status: 204,
   problems: ['not_found', 'conflict'],
 });
+
+export const revokeKeysOfPerson = describe(
+  'revokeKeysOfPerson',
+  'operator',
+  'POST /admin/v1/persons/:id/revoke-keys',
+  {
+    summary: 'Revoke all keys that a person made',
+    path: { id: "The person's id, the maker of a key." },
+    answer: titled('RevokedKeys', { revoked: integer(0, 1_000_000, 'How many were valid.') }),
+    about: 'Revoked.',
+    problems: ['conflict'],
+  },
+);
 
 export const rollKey = describe('rollKey', 'operator', 'POST /admin/v1/keys/:id/roll', {
   summary: 'Replace a key; the old one can stay valid for a while',

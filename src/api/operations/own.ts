@@ -5,8 +5,9 @@ import { ShownTeam } from '../../teams/auth/team.js';
 import { RANGE, SHOWN_SERIES } from '../../teams/series/describe.js';
 import { OwnUsageDay } from '../../teams/usage/usage-day.js';
 import { BODY_PROBLEMS, json, NAMED_REPORT_PROBLEMS } from '../openapi/operation.js';
-import { closed, instant, nullable, text, time, titled } from '../openapi/schemas.js';
+import { closed, instant, integer, nullable, text, time, titled } from '../openapi/schemas.js';
 import { TeamExplanation } from './cache.js';
+import { Issued, Keys } from './keys.js';
 import {
   ABOUT_SCOPES,
   ADVERTISERS,
@@ -209,4 +210,57 @@ export const chooseTeam = gateway('chooseTeam', 'session', 'PUT /gateway/v1/sess
   answer: SESSION,
   about: 'The session, which acts as this team.',
   problems: ['no_access', ...BODY_PROBLEMS],
+});
+
+const ownKeys = operations('keys');
+const OF_OWN_KEY = { id: "The key's id." };
+const OWN_KEY_PROBLEMS = ['session_forbidden', 'no_access', 'not_found', 'conflict', 'not_ready'] as const;
+
+export const listOwnKeys = ownKeys('listOwnKeys', 'session', 'GET /gateway/v1/keys', {
+  summary: 'The keys that you made',
+  isFree: true,
+  answer: Keys,
+  about: 'Of all teams, oldest first.',
+  problems: ['session_forbidden', 'not_ready'],
+});
+
+export const makeOwnKey = ownKeys('makeOwnKey', 'session', 'POST /gateway/v1/keys', {
+  summary: 'Make a key of your own for the team that you act as',
+  isFree: true,
+  headers: ['x-csrf-token'],
+  body: closed(
+    {
+      label: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
+      expiresInDays: Type.Optional(integer(1, 3650, 'At most, and by default, auth.oidc.maxKeyDays.')),
+    },
+    'MakeOwnKey',
+  ),
+  answers: { 201: json(Issued, 'Made.', ['cache-control']) },
+  problems: [...OWN_KEY_PROBLEMS, ...BODY_PROBLEMS],
+});
+
+export const rollOwnKey = ownKeys('rollOwnKey', 'session', 'POST /gateway/v1/keys/:id/roll', {
+  summary: 'Replace a key that you made; the old one can stay valid for a while',
+  isFree: true,
+  headers: ['x-csrf-token'],
+  path: OF_OWN_KEY,
+  body: closed(
+    {
+      overlapSeconds: Type.Optional(
+        integer(0, 31_536_000, 'How long the old key stays valid; 0 by default.'),
+      ),
+    },
+    'RollOwnKey',
+  ),
+  answers: { 201: json(Issued, 'Replaced.', ['cache-control']) },
+  problems: [...OWN_KEY_PROBLEMS, ...BODY_PROBLEMS],
+});
+
+export const revokeOwnKey = ownKeys('revokeOwnKey', 'session', 'DELETE /gateway/v1/keys/:id', {
+  summary: 'Revoke a key that you made',
+  isFree: true,
+  headers: ['x-csrf-token'],
+  path: OF_OWN_KEY,
+  answers: { 204: { description: 'Revoked.', headers: ['cache-control'] } },
+  problems: [...OWN_KEY_PROBLEMS],
 });

@@ -79,6 +79,7 @@ describe('the table of roles', () => {
       'POST /admin/v1/cache/purge',
       'POST /admin/v1/doctor',
       'POST /admin/v1/keys/:id/roll',
+      'POST /admin/v1/persons/:id/revoke-keys',
       'POST /admin/v1/teams',
       'POST /admin/v1/teams/:id/keys',
       'POST /admin/v1/teams/apply',

@@ -283,6 +283,7 @@ describe('the admin plane', () => {
     await change('POST', `/admin/v1/keys/${keyId}/roll`, { overlapSeconds: 60 });
     await read(admin, '/admin/v1/teams/a/keys');
     await change('DELETE', `/admin/v1/keys/${keyId}`);
+    await change('POST', '/admin/v1/persons/person_0123456789abcdef01234567/revoke-keys');
     const stage = (name: string, json: object = {}) => change('POST', `/admin/v1/token/${name}`, json);
     for (const [name, json] of [
       ['stage', { token: simulator.issueToken(), expiresAt: '2027-11-01' }],
