@@ -50,3 +50,10 @@ it('names a key by its label and team, as far as the entry has them', () => {
   expect(of({ label: '', teamId: 'finance' })).toBe('The gateway rolled the key key_1 of finance');
   expect(of()).toBe('The gateway rolled the key key_1');
 });
+
+it('names a person, and says that the name is none of a token', () => {
+  const signedIn = { id: '1', at: '', address: null, action: 'session.open', subject: 'person_1' };
+  const ada = { actor: 'person', issuer: 'https://login.company.example', sub: '1', name: 'gateway' };
+  expect(sentenceOf({ ...signedIn, ...ada })).toBe('gateway (company account) signed in');
+  expect(sentenceOf({ ...signedIn, actor: 'ada' })).toBe('ada signed in');
+});

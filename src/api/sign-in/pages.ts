@@ -8,7 +8,7 @@ import { noteProblem } from '../http/problem-reply.js';
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
@@ -47,9 +47,12 @@ export function sendPage(
 ): FastifyReply {
   const paragraphs = lines.flatMap((line) => (line === undefined ? [] : `<p>${escaped(line)}</p>`)).join('');
   const next = status < 300 ? 'Go on' : 'Sign in again';
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><h1>${escaped(title)}</h1>${paragraphs}<p><a href="${escaped(link)}">${next}</a></p></html>`;
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)} · dsp-gateway</title><style>${STYLE}</style><main><h1>${escaped(title)}</h1>${paragraphs}<p><a href="${escaped(link)}">${next}</a></p></main></html>`;
   return reply.code(status).type('text/html; charset=utf-8').send(html);
 }
+
+const STYLE =
+  ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;overflow-wrap:anywhere}a{color:light-dark(#0b5cad,#7db7f5)}';
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 

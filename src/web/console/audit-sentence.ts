@@ -49,11 +49,18 @@ const VERBS: Readonly<Record<string, string>> = {
 const UNNAMED: NameOf = (_, id) => id;
 
 /** @param nameOf names beside ids */
-export function sentenceOf({ actor, action, subject, after }: AuditEntry, nameOf = UNNAMED): string {
+export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
+  const { action, subject, after } = entry;
   const failed = action === 'token.verify' && failureOf(after) !== null;
   const named = namedIn(action, subject, after, nameOf);
   const verb = failed ? 'failed to verify the token {}' : (VERBS[action] ?? `did ${action} to {}`);
-  return `${actor === 'gateway' ? 'The gateway' : actor} ${verb.replace('{}', () => named)}`;
+  return `${actorOf(entry)} ${verb.replace('{}', () => named)}`;
+}
+
+/** A person's name may be that of a token, so it says what it is. */
+function actorOf({ actor, name }: AuditEntry): string {
+  if (actor === 'gateway') return 'The gateway';
+  return actor === 'person' && name !== undefined ? `${name} (company account)` : actor;
 }
 
 function namedIn(action: string, subject: string, after: unknown, nameOf: NameOf): string {

@@ -178,7 +178,7 @@ interface EntryProps {
 }
 
 function Entry({ entry, nameOf }: EntryProps) {
-  const { at, actor, address, action, subject, before, after } = entry;
+  const { at, actor, issuer, sub, address, action, subject, before, after } = entry;
   return (
     <li>
       <details>
@@ -194,6 +194,12 @@ function Entry({ entry, nameOf }: EntryProps) {
         </summary>
         <p class="small quiet">
           {moment(at)} · {actor}
+          {sub === undefined ? null : (
+            <>
+              {' '}
+              <bdi>{sub}</bdi> of <bdi>{issuer}</bdi>
+            </>
+          )}
           {address === null ? '' : ` from ${address}`} · {action} · <bdi>{subject}</bdi>
         </p>
         <ChangeList before={before} after={after} />

@@ -6,14 +6,14 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import type { Advertisers as All } from './advertiser-names.js';
 import { concurrentRequests, type Me, platformCalls } from './applied-limits.js';
-import { SEEN } from './team.js';
+import { SEEN, useTeam } from './team.js';
 
 type UsageDay = NonNullable<Me['usage']>[number];
 
 export function Access() {
   const me = useGet<Me>('/gateway/v1/me');
   return (
-    <View title="My access" lead="Scopes and limits of this key’s team, and its usage.">
+    <View title="My access" lead="Scopes and limits of the team, and its usage.">
       <Wait of={me}>
         {(known) => (
           <>
@@ -38,6 +38,7 @@ export function Access() {
 
 function Left({ me }: { readonly me: Me }) {
   const { limits, left, key, credential } = me;
+  const { person, expiresAt } = useTeam().session;
   const now = Date.now();
   const { requestsPerMinute: requests } = left;
   return (
@@ -50,15 +51,19 @@ function Left({ me }: { readonly me: Me }) {
       <Figure {...platformCalls(me, now)} />
       <Figure {...concurrentRequests(me)} />
       <Figure label="Longest period" value={`${count(limits.maxRangeDays)} days`} />
-      <Figure
-        label="Key expires"
-        value={key.expiresAt === null ? 'never' : fromNow(key.expiresAt, now)}
-        note={
-          <>
-            {key.label === '' ? null : <bdi>{key.label}, </bdi>}created {fromNow(key.createdAt, now)}
-          </>
-        }
-      />
+      {person !== null ? (
+        <Figure label="Session ends" value={fromNow(expiresAt, now)} note="at the latest" />
+      ) : (
+        <Figure
+          label="Key expires"
+          value={key.expiresAt === null ? 'never' : fromNow(key.expiresAt, now)}
+          note={
+            <>
+              {key.label === '' ? null : <bdi>{key.label}, </bdi>}created {fromNow(key.createdAt, now)}
+            </>
+          }
+        />
+      )}
       <Figure
         label="Platform credential"
         value={credential.state}

@@ -1,7 +1,9 @@
 /** The explorer, for teams. */
+import { Looking } from '../ui/parts.js';
 import { type SectionView, Shell } from '../ui/shell.js';
 import { start } from '../ui/start.js';
 import { Access } from './access.js';
+import { ChooseTeam, SwitchTeam, useChoice } from './choose-team.js';
 import './explorer.css';
 import { Pins } from './pins.js';
 import { ReportSection } from './report.js';
@@ -14,9 +16,28 @@ const SECTIONS: readonly SectionView[] = [
 ];
 
 function Explorer() {
-  const { session } = useTeam();
-  return (
-    <Shell product="explorer" sections={SECTIONS} who={{ name: session.team?.name ?? '', role: 'team' }} />
+  const { team, person } = useTeam().session;
+  const { busy, choose } = useChoice();
+  if (busy) return <Looking />;
+  if (person === null)
+    return <Shell product="explorer" sections={SECTIONS} who={{ name: team?.name ?? '', role: 'team' }} />;
+  const { name, teams } = person;
+  if (team === null) {
+    const view = () => <ChooseTeam person={person} choose={choose} />;
+    return (
+      <Shell product="explorer" sections={[{ name: '', title: 'Choose a team', view }]} who={{ name }} />
+    );
+  }
+  // A switch begins anew, as all that was loaded is of the other team.
+  return teams.length > 1 ? (
+    <Shell
+      key={team.id}
+      product="explorer"
+      sections={SECTIONS}
+      who={{ name, more: <SwitchTeam person={person} choose={choose} /> }}
+    />
+  ) : (
+    <Shell key={team.id} product="explorer" sections={SECTIONS} who={{ name, role: team.name }} />
   );
 }
 

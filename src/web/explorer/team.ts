@@ -5,7 +5,7 @@ import type { AnswerTo } from '../../api/operations/table.js';
 import { type Signed, useGet, useSigned } from '../ui/session.js';
 import type { Advertiser, Advertisers } from './advertiser-names.js';
 
-type TeamSession = AnswerTo<'GET /gateway/v1/session'>;
+export type TeamSession = AnswerTo<'GET /gateway/v1/session'>;
 
 export const useTeam = (): Signed<TeamSession> => useSigned<TeamSession>();
 

@@ -7,7 +7,15 @@ import { Looking } from './parts.js';
 import { SignInPage, type SignInWords } from './sign-in.js';
 
 /** The members that both planes answer. */
-export type SessionBase = Readonly<{ csrf: string; expiresAt: string }>;
+export type SessionBase = Readonly<{ csrf: string; expiresAt: string }> & HeldBy;
+
+/** Of the console and of the explorer: whether a person has signed in with a company account. */
+interface HeldBy {
+  readonly isPerson?: boolean;
+  readonly person?: object | null;
+}
+
+const isOfPerson = ({ isPerson, person }: HeldBy) => isPerson === true || (person ?? null) !== null;
 
 /** Calls with the session. @throws Refused, Unreachable */
 export interface Api {
@@ -93,6 +101,7 @@ export function SessionGate({ path, member, children, ...words }: GateProps) {
         api: createApi(session.csrf, ended, refresh),
         refresh,
         signOut: async () => {
+          if (isOfPerson(session)) return leave(session.csrf);
           // It may have ended already.
           await call('DELETE', path, { csrf: session.csrf }).catch((error: unknown) => {
             if (!isSignedOut(error)) throw error;
@@ -111,6 +120,12 @@ export function SessionGate({ path, member, children, ...words }: GateProps) {
     return <SignInPage {...words} why={state.is === 'out' ? state.why : null} signIn={signIn} />;
   }
   return <Current.Provider value={signed}>{children}</Current.Provider>;
+}
+
+/** Ends a person's session here, then at the provider, which sends the browser back. */
+async function leave(csrf: string): Promise<void> {
+  const { text } = await call('POST', '/auth/logout', { csrf });
+  location.assign((JSON.parse(text) as { location: string }).location);
 }
 
 const isSignedOut = (error: unknown): boolean => error instanceof Refused && error.problem.status === 401;

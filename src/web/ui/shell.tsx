@@ -19,7 +19,13 @@ interface ShellProps {
   readonly product: string;
   /** The first is the default. */
   readonly sections: readonly SectionView[];
-  readonly who: { readonly name: string; readonly role: string };
+  readonly who: {
+    readonly name: string;
+    /** Absent: none to show. */
+    readonly role?: string;
+    /** Below the name. */
+    readonly more?: ComponentChildren;
+  };
   /** Above every section. */
   readonly children?: ComponentChildren;
 }
@@ -64,14 +70,15 @@ export function Shell({ product, sections, who, children }: ShellProps) {
   );
 }
 
-function Who({ name, role }: ShellProps['who']) {
+function Who({ name, role, more }: ShellProps['who']) {
   const { signOut } = useSigned();
   const { fault } = useNotices();
   return (
     <div class="who">
       <span>
-        <bdi>{name}</bdi> <span class="tag quiet">{role}</span>
+        <bdi>{name}</bdi> {role === undefined ? null : <span class="tag quiet">{role}</span>}
       </span>
+      {more}
       <Button label="Sign out" class="plain" act={() => signOut().catch(fault)} />
     </div>
   );

@@ -1,8 +1,9 @@
 /** The sign-in page. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { wordsOf } from './api.js';
+import { call, wordsOf } from './api.js';
 import { Field } from './fields.js';
-import { Button } from './parts.js';
+import { Button, Looking } from './parts.js';
+import { useRoute } from './route.js';
 
 export interface SignInWords {
   readonly title: string;
@@ -19,14 +20,32 @@ interface SignInProps extends SignInWords {
   readonly signIn: (secret: string) => Promise<void>;
 }
 
+/** How one may sign in: `GET /auth/ways`. */
+interface Ways {
+  readonly company: boolean;
+  readonly token: boolean;
+}
+
 export function SignInPage({ title, label, about, why, signIn }: SignInProps) {
   const field = useRef<HTMLInputElement>(null);
+  const company = useRef<HTMLAnchorElement>(null);
+  const [ways, setWays] = useState<Ways | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => {
     document.title = `${title} · dsp-gateway`;
-    field.current?.focus();
+    call('GET', '/auth/ways').then(
+      ({ text }) => setWays(JSON.parse(text) as Ways),
+      (error: unknown) => {
+        setFault(wordsOf(error));
+        setWays({ company: false, token: true });
+      },
+    );
   }, [title]);
+  useEffect(() => (company.current ?? field.current)?.focus(), [ways]);
+  // The view one was at, by its address now.
+  useRoute();
+  const login = `/auth/login?${new URLSearchParams({ to: location.pathname + location.hash })}`;
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const input = field.current;
@@ -41,6 +60,7 @@ export function SignInPage({ title, label, about, why, signIn }: SignInProps) {
       input.focus();
     });
   };
+  if (ways === null) return <Looking />;
   return (
     <main class="sign-in">
       <form onSubmit={(event) => void submit(event)} aria-labelledby="sign-in-title">
@@ -54,16 +74,30 @@ export function SignInPage({ title, label, about, why, signIn }: SignInProps) {
             {why}
           </p>
         )}
-        <Field label={label}>
-          <input ref={field} type="password" name="secret" autocomplete="off" spellcheck={false} required />
-        </Field>
+        {ways.company ? (
+          <a ref={company} href={login} class="button primary">
+            Sign in with your company account
+          </a>
+        ) : null}
+        {ways.company && ways.token ? <p class="quiet small">Or sign in with a secret:</p> : null}
+        {ways.token ? (
+          <Field label={label}>
+            <input ref={field} type="password" name="secret" autocomplete="off" spellcheck={false} required />
+          </Field>
+        ) : null}
         <p class="fault" role="alert">
           {fault}
         </p>
-        <Button label={busy ? 'Signing in …' : 'Sign in'} class="primary" disabled={busy} />
+        {ways.token ? (
+          <Button
+            label={busy ? 'Signing in …' : 'Sign in'}
+            class={ways.company ? '' : 'primary'}
+            disabled={busy}
+          />
+        ) : null}
         <div class="quiet small">
-          {about} and not kept: this browser gets a cookie that scripts cannot read, and it ends when you sign
-          out.
+          {ways.token ? `${about} and not kept: this` : 'This'} browser gets a cookie that scripts cannot
+          read, and it ends when you sign out.
         </div>
       </form>
     </main>

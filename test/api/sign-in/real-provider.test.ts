@@ -1,44 +1,9 @@
 /** With the library of a real provider, which asks for a login by a form and for consent, on another host than the gateway. */
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import Provider from 'oidc-provider';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { CLIENT_SECRET, startRealProvider } from '../../support/real-provider.js';
 import { Browser, codeOf, PEOPLE, PUBLIC } from '../../support/signed-in.js';
 import { withGateway } from '../../support/start-gateway.js';
 import { createTestClock } from '../../support/test-clock.js';
-
-const SECRET = 'shared-with-the-provider';
-
-async function startProvider() {
-  let handler: RequestListener = () => {};
-  const server = createServer((request, response) => handler(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, {
-    clients: [
-      {
-        client_id: 'dsp-gateway',
-        client_secret: SECRET,
-        redirect_uris: [`${PUBLIC.data}/auth/callback`, `${PUBLIC.admin}/auth/callback`],
-        post_logout_redirect_uris: [`${PUBLIC.data}/explorer`],
-      },
-    ],
-    claims: { openid: ['sub'], profile: ['name'], groups: ['groups'] },
-    scopes: ['openid', 'profile', 'groups'],
-    findAccount: (_context, sub) => ({
-      accountId: sub,
-      claims: () => ({ sub, name: 'Ada Lovelace', groups: ['data'] }),
-    }),
-    pkce: { required: () => true },
-    cookies: { keys: ['a key of the test'] },
-  });
-  handler = provider.callback();
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return issuer;
-}
 
 /** Fills in the forms of the provider's own pages. @returns the address of the callback */
 async function fillIn(start: string): Promise<URL> {
@@ -70,12 +35,13 @@ async function fillIn(start: string): Promise<URL> {
 
 describe('with a real provider', () => {
   it('a person signs in by its form, works, and signs out', async () => {
-    const issuer = await startProvider();
+    const ada = { name: 'Ada Lovelace', groups: ['data'] };
+    const { issuer } = await startRealProvider({ planes: PUBLIC, accounts: { ada } });
     // The provider signs by the time of the machine.
     const clock = createTestClock(new Date().toISOString());
     const gateway = await withGateway({
       clock,
-      env: { OIDC_CLIENT_SECRET: SECRET },
+      env: { OIDC_CLIENT_SECRET: CLIENT_SECRET },
       config: {
         auth: {
           oidc: {
@@ -98,7 +64,7 @@ describe('with a real provider', () => {
     const { location } = (await browser.write('POST', '/auth/logout')).json<{ location: string }>();
     const end = await fetch(location);
     expect(end.status).toBe(200);
-    for (const secret of [SECRET, back.searchParams.get('code') ?? ''])
+    for (const secret of [CLIENT_SECRET, back.searchParams.get('code') ?? ''])
       expect(gateway.logText).not.toContain(secret);
   });
 });
