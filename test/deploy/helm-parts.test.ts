@@ -45,6 +45,16 @@ describe('tokens of further admins', () => {
     expect(env.filter(({ name }) => name.startsWith('ADMIN_TOKEN_OPS'))).toEqual([]);
   });
 
+  it('have the secret of the client at the identity provider, mounted as a file', () => {
+    const sources = podOf(objects.everything).spec.volumes.flatMap(
+      ({ projected }) => projected?.sources ?? [],
+    );
+    expect(sources.map(({ secret }) => secret)).toContainEqual({
+      name: 'dsp-gateway-oidc',
+      items: [{ key: 'secret', path: 'OIDC_CLIENT_SECRET' }],
+    });
+  });
+
   it('have names of their own kind', async () => {
     await expect(render(values.redis, ['secrets.OPS.name=dsp-admins'])).rejects.toThrow(/OPS/);
   });
