@@ -33,7 +33,7 @@ const personRule = Type.Object(
     teams: Type.Optional(
       Type.Union(
         [
-          Type.Array(Type.String({ pattern: '^(?!gateway$)[a-z0-9-]{1,40}$' }), { minItems: 1 }),
+          Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,40}$' }), { minItems: 1 }),
           Type.Literal('*'),
         ],
         {
