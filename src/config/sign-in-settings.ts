@@ -32,10 +32,7 @@ const personRule = Type.Object(
     admin: Type.Optional(Type.Enum([...ROLES], { description: 'Role in the console and the admin API.' })),
     teams: Type.Optional(
       Type.Union(
-        [
-          Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,40}$' }), { minItems: 1 }),
-          Type.Literal('*'),
-        ],
+        [Type.Array(Type.String({ pattern: '^[a-z0-9-]{1,40}$' }), { minItems: 1 }), Type.Literal('*')],
         {
           allowed: "a list of ids of teams that is not empty, or '*'",
           description: "Teams as which the person may open the explorer; '*': all.",

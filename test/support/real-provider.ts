@@ -18,7 +18,11 @@ interface RealProviderOptions {
 /** Ends with the test. */
 export async function startRealProvider({ planes, accounts, signsOut = true }: RealProviderOptions) {
   let handler: RequestListener = () => {};
-  const server = createServer((request, response) => handler(request, response));
+  let isLost = false;
+  const server = createServer((request, response) => {
+    if (isLost && request.url === '/token') request.destroy();
+    else handler(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
   const provider = new Provider(issuer, {
@@ -43,5 +47,12 @@ export async function startRealProvider({ planes, accounts, signsOut = true }: R
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
   onTestFinished(close);
-  return { issuer, close };
+  return {
+    issuer,
+    close,
+    /** From now on no code is exchanged, while the pages still answer. */
+    loseTokens() {
+      isLost = true;
+    },
+  };
 }

@@ -52,7 +52,7 @@ export function sendPage(
 }
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;overflow-wrap:anywhere}a{color:light-dark(#0b5cad,#7db7f5)}';
+  ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;overflow-wrap:anywhere;color:light-dark(#1c2530,#dfe6ee);background:light-dark(#fff,#12171d)}a{color:light-dark(#0b5cad,#7db7f5)}';
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
