@@ -134,6 +134,12 @@ describe('a key of a person', () => {
     expect((await revoke()).json()).toEqual({ revoked: 2 });
     for (const { key } of made) expect(await report(key)).toBe('401 revoked_api_key');
     expect((await revoke()).json()).toEqual({ revoked: 0 });
+    const { entries } = (await manage('GET', '/admin/v1/audit?action=key.revoke')).json<{
+      entries: { actor: string; subject: string }[];
+    }>();
+    expect(entries.map(({ actor, subject }) => `${actor} ${subject}`).sort()).toEqual(
+      made.map(({ id }) => `admin ${id}`).sort(),
+    );
   });
 
   it('is not made by who has no keys, by a key, without the csrf token', async () => {
