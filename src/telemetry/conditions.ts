@@ -351,7 +351,7 @@ const OWN: readonly Condition[] = [
   },
   {
     ...{ part: 'sign-in', text: 'provider away', level: 'warning' },
-    read: ({ provider }) => (provider?.fault() ?? null) !== null,
+    read: ({ provider }) => typeof provider?.fault() === 'string',
     advice: ({ provider }) => ({
       says: `The identity provider cannot be reached (${provider?.fault()}): nobody can sign in with a company account; open sessions go on.`,
       do: 'Check auth.oidc.issuer and the network to it; admin tokens and keys work.',

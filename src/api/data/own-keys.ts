@@ -10,13 +10,12 @@ import type { Actor } from '../../telemetry/audit.js';
 import { type IssueLimit, issue, revoke, roll, showIssued, showKeys } from '../admin/keys.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
+import { KEY_LIMITS } from '../operations/keys.js';
 import { listOwnKeys, makeOwnKey, revokeOwnKey, rollOwnKey } from '../operations/own.js';
 import { enter, serveTeam } from './serve.js';
 
 const MAX_BODY_BYTES = 4096;
 const BODY_LIMITS: BodyLimits = { maxMembers: 4, maxItems: 0 };
-const MAX_LABEL_CHARS = 200;
-const MAX_OVERLAP_S = 31_536_000;
 const DAY_MS = 86_400_000;
 
 export function registerOwnKeys(app: FastifyInstance, services: Services): void {
@@ -53,7 +52,7 @@ export function registerOwnKeys(app: FastifyInstance, services: Services): void 
       checkMayHaveKeys(person, key.teamId);
       const body = await readBody(request);
       checkNames(body, ['overlapSeconds']);
-      const overlap = wholeIn(body, 'overlapSeconds', [0, MAX_OVERLAP_S], 0);
+      const overlap = wholeIn(body, 'overlapSeconds', [0, KEY_LIMITS.overlapSeconds], 0);
       return reply.code(201).send(await roll(key, overlap, actor, services));
     });
   });
@@ -119,8 +118,8 @@ async function readBody(request: FastifyRequest): Promise<Body> {
 function readMake(body: Body, maxDays: number): { readonly label: string; readonly expiresInDays: number } {
   checkNames(body, ['label', 'expiresInDays']);
   const label = body.get('label') ?? '';
-  if (typeof label !== 'string' || label.length > MAX_LABEL_CHARS)
-    throw invalid('label', `must be a text of at most ${MAX_LABEL_CHARS} characters`);
+  if (typeof label !== 'string' || label.length > KEY_LIMITS.labelChars)
+    throw invalid('label', `must be a text of at most ${KEY_LIMITS.labelChars} characters`);
   return { label, expiresInDays: wholeIn(body, 'expiresInDays', [1, maxDays], maxDays) };
 }
 

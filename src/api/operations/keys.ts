@@ -6,7 +6,15 @@ import { OF_TEAM, operations } from './operation.js';
 const describe = operations('keys');
 
 const timeOrNull = nullable(time);
-const OF_KEY = { id: "The key's id." };
+export const OF_KEY = { id: "The key's id." };
+/** Of a key, when one is made or rolled, by operators and by people for themselves. */
+export const KEY_LIMITS = { labelChars: 200, overlapSeconds: 31_536_000 };
+export const LABEL = Type.Optional(
+  Type.String({ maxLength: KEY_LIMITS.labelChars, description: 'A name for people.' }),
+);
+export const OVERLAP = Type.Optional(
+  integer(0, KEY_LIMITS.overlapSeconds, 'How long the old key stays valid; 0 by default.'),
+);
 
 export const Issued = titled('IssuedKey', {
   id: text('Unchanged when the key is rolled.'),
@@ -42,7 +50,7 @@ export const issueKey = describe('issueKey', 'operator', 'POST /admin/v1/teams/:
   summary: 'Issue a key',
   path: OF_TEAM,
   body: closed({
-    label: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
+    label: LABEL,
     expiresAt: Type.Optional(nullable(Type.String(), 'ISO date; never by default.')),
   }),
   status: 201,
@@ -89,9 +97,7 @@ export const revokeKeysOfPerson = describe(
 export const rollKey = describe('rollKey', 'operator', 'POST /admin/v1/keys/:id/roll', {
   summary: 'Replace a key; the old one can stay valid for a while',
   path: OF_KEY,
-  body: closed({
-    overlapSeconds: Type.Optional(integer(0, 31_536_000, 'How long the old key stays valid; 0 by default.')),
-  }),
+  body: closed({ overlapSeconds: OVERLAP }),
   status: 201,
   answer: Issued,
   about: 'Replaced.',

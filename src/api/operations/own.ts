@@ -7,7 +7,7 @@ import { OwnUsageDay } from '../../teams/usage/usage-day.js';
 import { BODY_PROBLEMS, json, NAMED_REPORT_PROBLEMS } from '../openapi/operation.js';
 import { closed, instant, integer, nullable, text, time, titled } from '../openapi/schemas.js';
 import { TeamExplanation } from './cache.js';
-import { Issued, Keys } from './keys.js';
+import { Issued, Keys, LABEL, OF_KEY, OVERLAP } from './keys.js';
 import {
   ABOUT_SCOPES,
   ADVERTISERS,
@@ -213,7 +213,6 @@ export const chooseTeam = gateway('chooseTeam', 'session', 'PUT /gateway/v1/sess
 });
 
 const ownKeys = operations('keys');
-const OF_OWN_KEY = { id: "The key's id." };
 const OWN_KEY_PROBLEMS = ['session_forbidden', 'no_access', 'not_found', 'conflict', 'not_ready'] as const;
 
 export const listOwnKeys = ownKeys('listOwnKeys', 'session', 'GET /gateway/v1/keys', {
@@ -230,7 +229,7 @@ export const makeOwnKey = ownKeys('makeOwnKey', 'session', 'POST /gateway/v1/key
   headers: ['x-csrf-token'],
   body: closed(
     {
-      label: Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' })),
+      label: LABEL,
       expiresInDays: Type.Optional(integer(1, 3650, 'At most, and by default, auth.oidc.maxKeyDays.')),
     },
     'MakeOwnKey',
@@ -243,15 +242,8 @@ export const rollOwnKey = ownKeys('rollOwnKey', 'session', 'POST /gateway/v1/key
   summary: 'Replace a key that you made; the old one can stay valid for a while',
   isFree: true,
   headers: ['x-csrf-token'],
-  path: OF_OWN_KEY,
-  body: closed(
-    {
-      overlapSeconds: Type.Optional(
-        integer(0, 31_536_000, 'How long the old key stays valid; 0 by default.'),
-      ),
-    },
-    'RollOwnKey',
-  ),
+  path: OF_KEY,
+  body: closed({ overlapSeconds: OVERLAP }, 'RollOwnKey'),
   answers: { 201: json(Issued, 'Replaced.', ['cache-control']) },
   problems: [...OWN_KEY_PROBLEMS, ...BODY_PROBLEMS],
 });
@@ -260,7 +252,7 @@ export const revokeOwnKey = ownKeys('revokeOwnKey', 'session', 'DELETE /gateway/
   summary: 'Revoke a key that you made',
   isFree: true,
   headers: ['x-csrf-token'],
-  path: OF_OWN_KEY,
+  path: OF_KEY,
   answers: { 204: { description: 'Revoked.', headers: ['cache-control'] } },
   problems: [...OWN_KEY_PROBLEMS],
 });

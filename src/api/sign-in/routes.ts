@@ -115,12 +115,22 @@ function registerSignOut(
   own: URL | null,
   { plane, sessions, services }: SignInOptions,
 ): void {
-  const { provider, log } = services;
+  const { provider, persons, registry, clock, log } = services;
   app.post('/auth/logout', HIDDEN, async (request, reply) => {
     const arrival = arrivalOf(request);
     const session =
       (await judgeSession(arrival, sessions)) ?? notSignedIn(plane === 'admin' ? 'token' : 'key');
     await sessions.close(session.id);
+    const person = session.isPerson ? persons.find(session.holder) : null;
+    const actor = person && { name: person.name, address: request.ip, person: whoOf(person) };
+    const event = { action: 'session.close', subject: session.holder, after: { plane } };
+    // A failing audit must not keep the session open.
+    if (actor !== null)
+      await registry
+        .commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] })
+        .catch((error: unknown) => {
+          request.log.warn({ err: error }, 'failed to record the end of a session in the audit');
+        });
     const page = plane === 'admin' ? '/' : '/explorer';
     const there = own !== null && session.isPerson ? provider?.signOutUrl(new URL(page, own).href) : null;
     const location = await Promise.resolve(there ?? null).catch((error: GatewayError) => {

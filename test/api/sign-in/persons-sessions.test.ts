@@ -176,7 +176,7 @@ describe('a person in the explorer', () => {
   });
 
   it('signs out here and at the provider', async () => {
-    const { browser, provider } = await explorer('data');
+    const { gateway, browser, provider } = await explorer('data');
     await browser.session();
     const { location } = (await browser.write('POST', '/auth/logout')).json<{ location: string }>();
     const end = new URL(location);
@@ -187,6 +187,10 @@ describe('a person in the explorer', () => {
     });
     expect(browser.jar.size).toBe(0);
     expect(codeOf(await browser.session())).toBe('401 missing_api_key');
+    const audit = await gateway.admin.inject({ url: '/admin/v1/audit?action=session.close', headers: ADMIN });
+    expect(audit.json()).toMatchObject({
+      entries: [{ actor: 'person', sub: 'ada', name: 'Ada Lovelace', after: { plane: 'data' } }],
+    });
   });
 
   it('is not signed out by another page', async () => {
