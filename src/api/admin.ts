@@ -15,6 +15,7 @@ import { registerLearned } from './admin/learned.js';
 import { registerAdminPlane } from './admin/plane.js';
 import { registerRegistry } from './admin/registry.js';
 import { registerSession } from './admin/session.js';
+import { registerSessions } from './admin/sessions.js';
 import { registerStatus } from './admin/status.js';
 import { registerStore } from './admin/store.js';
 import { registerTail } from './admin/tail.js';
@@ -53,11 +54,14 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   const { store, clock, registry } = services;
   const maxStaleMs = config.auth.maxStaleSeconds * 1000;
   const sessions = createSessions('dgw_console', store, clock, maxStaleMs);
-  const auth = { admins, sessions, persons: services.persons, tokenSignIn: config.auth.tokenSignIn };
-  registerSignIn(app, { plane: 'admin', sessions, services });
+  const commandLine = createSessions('dgw_cli', store, clock, maxStaleMs);
+  const { persons } = services;
+  const auth = { admins, sessions, commandLine, persons, tokenSignIn: config.auth.tokenSignIn };
+  registerSignIn(app, { plane: 'admin', sessions, services, commandLine });
   const routes = (scope: FastifyInstance) => {
     registerSession(scope, { auth, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
+    registerSessions(scope, services);
     registerStatus(scope, services, { readiness: () => readiness(options), dataUrl: options.dataUrl });
     registerDoctor(scope, services, () => readiness(options));
     registerTeams(scope, services);

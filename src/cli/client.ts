@@ -8,6 +8,7 @@ import type { Frozen } from '../lib/record.js';
 import { timeoutSignal } from '../lib/time.js';
 import { CommandError, EXIT, exitCodeOf, Unreachable } from './command-error.js';
 import { problemIn, Refused } from './refusal.js';
+import { savedSession } from './session-file.js';
 
 export interface ClientOptions {
   readonly url?: string;
@@ -30,6 +31,8 @@ export interface Plane {
   readonly group: string;
   readonly options: readonly (readonly [flags: string, description: string])[];
   readonly headers: (secret: string) => Readonly<Record<string, string>>;
+  /** What `dsp-gateway login` kept for the gateway at this address. */
+  readonly session?: typeof savedSession;
   /** Default file of the secret. */
   readonly usualFile?: (env: Environment) => string;
 }
@@ -46,11 +49,12 @@ export const ADMIN_PLANE: Plane = {
     ['--url <url>', 'address of the admin plane (GATEWAY_ADMIN_URL; default: http://127.0.0.1:$ADMIN_PORT)'],
     [
       '--admin-token-file <path>',
-      'file with the admin token (ADMIN_TOKEN, ADMIN_TOKEN_FILE; default: admin.token in GATEWAY_DATA_DIR)',
+      'file with the admin token (ADMIN_TOKEN, ADMIN_TOKEN_FILE; default: the session of dsp-gateway login, else admin.token in GATEWAY_DATA_DIR)',
     ],
     ['--json', 'print JSON'],
   ],
   headers: (secret) => ({ authorization: `Bearer ${secret}` }),
+  session: savedSession,
   usualFile: (env) => join(env.GATEWAY_DATA_DIR || './data', 'admin.token'),
 };
 
@@ -90,9 +94,21 @@ export interface PlaneAnswer {
   readonly headers: Headers;
 }
 
-export function openPlane(plane: Plane, options: ClientOptions, env: Environment) {
+interface Credential {
+  readonly text: string;
+  /** Where it comes from, for people. */
+  readonly source: string;
+}
+
+/** @param credential null: none is sent; absent: as options and environment have it */
+export function openPlane(
+  plane: Plane,
+  options: ClientOptions,
+  env: Environment,
+  credential?: Credential | null,
+) {
   const base = addressOf(plane, options, env);
-  const secret = secretOf(plane, options, env);
+  const secret = credential === undefined ? secretOf(plane, options, env, base) : credential;
   const away = (error: Error): never => {
     const cause = error.cause instanceof Error ? error.cause.message : error.message;
     throw new Unreachable(
@@ -103,14 +119,16 @@ export function openPlane(plane: Plane, options: ClientOptions, env: Environment
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await fetch(`${base}${path}`, {
       method,
-      headers: { ...plane.headers(secret.text), ...type },
+      headers: { ...(secret && plane.headers(secret.text)), ...type },
       body: body === undefined ? null : JSON.stringify(body),
       redirect: 'manual',
       signal,
     }).catch(away);
     if (response.ok) return response;
     const { status } = response;
-    if (status === 401 && plane === ADMIN_PLANE)
+    if (status === 401 && secret?.source === LOGIN)
+      throw new CommandError(`Your session at ${base} has ended. ${SIGN_IN_AGAIN}`, EXIT.denied);
+    if (status === 401 && plane === ADMIN_PLANE && secret !== null)
       throw new CommandError(
         `The gateway at ${base} does not accept this admin token (from ${secret.source}).\nUse its token with ADMIN_TOKEN or --admin-token-file, or another gateway with --url.`,
         EXIT.denied,
@@ -170,14 +188,20 @@ function addressOf({ url, port }: Plane, options: ClientOptions, env: Environmen
   );
 }
 
-/** In order: file of the option, variable, file of the variable, default file. `source` is the variable or file. */
-function secretOf(plane: Plane, options: ClientOptions, env: Environment) {
+export const LOGIN = 'dsp-gateway login';
+export const SIGN_IN_AGAIN = 'Sign in again: dsp-gateway login';
+
+/** In order: file of the option, variable, file of the variable, session of `login`, default file. */
+function secretOf(plane: Plane, options: ClientOptions, env: Environment, base: string): Credential {
   const { secret: what, variable, usualFile } = plane;
   const [member, flag] = plane.fileOption;
   const named = options[member];
   const text = env[variable];
   if (named === undefined && text) return checked(text, variable, what);
-  const path = named ?? (env[`${variable}_FILE`] || usualFile?.(env));
+  const given = named ?? (env[`${variable}_FILE`] || undefined);
+  const session = given === undefined ? (plane.session?.(base, env) ?? null) : null;
+  if (session !== null) return { text: session.token, source: LOGIN };
+  const path = given ?? usualFile?.(env);
   let reason = 'none is configured';
   try {
     if (path !== undefined) return checked(readFileSync(path, 'utf8').trim(), path, what);
@@ -187,13 +211,13 @@ function secretOf(plane: Plane, options: ClientOptions, env: Environment) {
     reason = code === 'ENOENT' ? `there is no file ${path}` : message;
   }
   throw new CommandError(
-    `no ${what}: ${reason}. Set ${variable}, or give its file with ${flag} or ${variable}_FILE`,
+    `no ${what}: ${reason}. Set ${variable}, or give its file with ${flag} or ${variable}_FILE${plane.session === undefined ? '' : `; or sign in with your company account: ${LOGIN}`}`,
     EXIT.denied,
   );
 }
 
 /** An invalid header value would make `fetch` throw an error that quotes it. */
-function checked(text: string, source: string, what: string) {
+function checked(text: string, source: string, what: string): Credential {
   if (/^[\x21-\x7e]+$/.test(text)) return { text, source };
   throw new CommandError(
     `${source}: has ${text.length} characters, some not printable ASCII; allowed is the ${what} alone`,

@@ -14,6 +14,7 @@ import { addAuditCommand, addStatusCommand, addUsageCommand } from './overview.j
 import { addRegistryCommands } from './registry.js';
 import { addLearnCommand, addReportCommands } from './report.js';
 import type { DemoOptions } from './run-demo.js';
+import { addLoginCommand, addLogoutCommand, addSessionsCommands, addWhoamiCommand } from './sign-in.js';
 import { addSimulateCommand } from './simulate.js';
 import { addStoreCommands } from './store.js';
 import { StrictCommand } from './strict-command.js';
@@ -60,11 +61,15 @@ const COMMANDS: readonly AddCommand[] = [
   addDemoCommand,
   addSimulateCommand,
   addConfigCommands,
+  addLoginCommand,
+  addLogoutCommand,
+  addWhoamiCommand,
   addStatusCommand,
   addDoctorCommand,
   addTeamsCommands,
   addApplyCommand,
   addKeysCommands,
+  addSessionsCommands,
   addTokenCommands,
   addCacheCommands,
   addHistoryCommands,

@@ -1,4 +1,5 @@
 /** Environment and streams of a command, injected for tests. */
+import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Environment } from '../config/rules.js';
 import { wallMs } from '../lib/time.js';
@@ -20,6 +21,8 @@ export interface Terminal {
   readonly ready: () => Promise<void>;
   readonly say: (text: string) => void;
   readonly nowMs: () => number;
+  /** Opens a page in the browser of this machine, if it has one. */
+  readonly browse?: (url: string) => void;
   /** Standard output is a terminal without `NO_COLOR` (no-color.org). */
   readonly colours?: boolean;
 }
@@ -44,8 +47,18 @@ export function processTerminal(): Terminal {
     ready: async () => (process.stdout.isTTY ? undefined : writeOut('\n')),
     say: (text) => void process.stderr.write(text),
     nowMs: wallMs,
+    browse,
     colours: process.stdout.isTTY === true && !process.env.NO_COLOR,
   };
+}
+
+/** Nobody needs it: the command shows the address too. */
+function browse(url: string): void {
+  const { platform, env } = process;
+  const command = env.BROWSER || { darwin: 'open', win32: 'explorer' }[platform as string] || 'xdg-open';
+  const child = spawn(command, [url], { detached: true, stdio: 'ignore' });
+  child.on('error', () => {});
+  child.unref();
 }
 
 /** A reader that closes the pipe, such as `head`, is not an error. */

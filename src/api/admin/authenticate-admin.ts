@@ -5,6 +5,7 @@ import type { NamedAdmin } from '../../config/admin-tokens.js';
 import { GatewayError } from '../../errors.js';
 import { arrivalOf, judgeSession } from '../../teams/sessions/browser-request.js';
 import {
+  commandLineId,
   invalidSession,
   refuseReadOnly,
   type Session,
@@ -19,19 +20,24 @@ import { isAllowed } from '../operations/table.js';
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor;
-    /** Admin and session of the cookie; null for requests with a token. */
+    /** Who calls the admin plane. */
+    caller: Admin;
+    /** The session, of a cookie or of the command line; null for requests with a token. */
     signedIn: { readonly admin: Admin; readonly session: Session } | null;
   }
 }
 
 /** Who calls: the holder of a token, or a person. */
-interface Admin extends Pick<NamedAdmin, 'name' | 'role'> {
+export interface Admin extends Pick<NamedAdmin, 'name' | 'role'> {
   readonly person?: Person;
 }
 
 export interface AdminAuth {
   readonly admins: readonly NamedAdmin[];
+  /** Of the console. */
   readonly sessions: Sessions;
+  /** Of the command line: `dgs_…` instead of a token. */
+  readonly commandLine: Sessions;
   readonly persons: Pick<Persons, 'find'>;
   /** Whether sessions are opened with tokens. */
   readonly tokenSignIn: boolean;
@@ -45,8 +51,10 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway admin"' };
  *   `not_ready` if a session cannot be checked, or may only read
  */
 export async function authenticateAdmin(request: FastifyRequest, auth: AdminAuth): Promise<void> {
-  const admin: Admin | null = byToken(request, auth.admins) ?? (await bySession(request, auth));
+  const admin: Admin | null =
+    (await byCommandLine(request, auth)) ?? byToken(request, auth.admins) ?? (await bySession(request, auth));
   if (admin === null) throw new GatewayError('missing_admin_token', { headers: CHALLENGE });
+  request.caller = admin;
   const least = request.routeOptions.config.operation?.role ?? 'owner';
   if (!isAllowed(admin.role, least)) {
     const holder = admin.person === undefined ? `the token ${admin.name}` : admin.name;
@@ -64,10 +72,21 @@ export async function authenticateAdmin(request: FastifyRequest, auth: AdminAuth
   if (person !== undefined) request.trace.person = person;
 }
 
+const BEARER = /^bearer +(\S+)\s*$/i;
+
+/** A session of the command line, in the place of a token. */
+async function byCommandLine(request: FastifyRequest, auth: AdminAuth): Promise<Admin | null> {
+  const [header = '', second] = readKeyHeaders(request.raw).authorization;
+  const id = commandLineId(BEARER.exec(header)?.[1] ?? '');
+  if (id === null || second !== undefined) return null;
+  const session = await auth.commandLine.find(id);
+  return byPerson(request, session, auth);
+}
+
 function byToken(request: FastifyRequest, admins: readonly NamedAdmin[]): NamedAdmin | null {
   const [header, second] = readKeyHeaders(request.raw).authorization;
   if (header === undefined) return null;
-  const token = /^bearer +(\S+)\s*$/i.exec(header)?.[1];
+  const token = BEARER.exec(header)?.[1];
   return holderOf(second === undefined ? token : undefined, admins);
 }
 
@@ -81,23 +100,13 @@ export function holderOf(token: string | undefined, admins: readonly NamedAdmin[
 }
 
 /** Checks the current tokens: a removed or changed token ends its sessions, and a role is always the current one. */
-async function bySession(
-  request: FastifyRequest,
-  { admins, sessions, persons, tokenSignIn }: AdminAuth,
-): Promise<Admin | null> {
+async function bySession(request: FastifyRequest, auth: AdminAuth): Promise<Admin | null> {
+  const { admins, sessions, tokenSignIn } = auth;
   // A request with a team key is refused, even with a cookie.
   if (!isKeyless(readKeyHeaders(request.raw))) return null;
   const session = await judgeSession(arrivalOf(request), sessions);
   if (session === null) return null;
-  if (session.isPerson) {
-    const person = persons.find(session.holder);
-    const role = person?.grant.admin ?? null;
-    if (person === null || role === null)
-      throw invalidSession(sessions.cookie, 'This company account may no longer open the console.');
-    const signedIn = { admin: { name: person.name, role, person }, session };
-    request.signedIn = signedIn;
-    return signedIn.admin;
-  }
+  if (session.isPerson) return byPerson(request, session, auth);
   if (!tokenSignIn) throw invalidSession(sessions.cookie, NO_TOKENS);
   const same = admins.map((admin) => session.binds(admin.token.read()));
   const admin = admins[same.indexOf(true)];
@@ -106,6 +115,17 @@ async function bySession(
       sessions.cookie,
       'The admin token of this session is no longer valid: it was changed or removed from the configuration.',
     );
+  request.signedIn = { admin, session };
+  return admin;
+}
+
+/** By today's list of people. */
+function byPerson(request: FastifyRequest, session: Session, { persons, sessions }: AdminAuth): Admin {
+  const person = persons.find(session.holder);
+  const role = person?.grant.admin ?? null;
+  if (person === null || role === null)
+    throw invalidSession(sessions.cookie, 'This company account may no longer use the admin plane.');
+  const admin = { name: person.name, role, person };
   request.signedIn = { admin, session };
   return admin;
 }

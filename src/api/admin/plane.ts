@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../store/port.js';
 import { type Durability, noteDurability } from '../../store/registry/durability.js';
 import { RegistryLost } from '../../store/registry/succession.js';
 import { type Actor, GATEWAY_ACTOR } from '../../telemetry/audit.js';
-import { type AdminAuth, authenticateAdmin } from './authenticate-admin.js';
+import { type Admin, type AdminAuth, authenticateAdmin } from './authenticate-admin.js';
 
 /**
  * Adds the member `unconfirmed` to answers to changes that too few Redis replicas have confirmed. An answer without a
@@ -47,6 +47,7 @@ export async function registerAdminPlane(
   onBearer: (request: FastifyRequest) => Promise<void> = async () => {},
 ): Promise<void> {
   app.decorateRequest('actor', null as unknown as Actor);
+  app.decorateRequest('caller', null as unknown as Admin);
   app.decorateRequest('signedIn', null);
   app.addHook('onRequest', async (request) => {
     request.actor = GATEWAY_ACTOR;

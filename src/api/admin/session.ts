@@ -10,7 +10,8 @@ import {
   endSessionCookie,
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
-import { LIFETIME_MS, notSignedIn, type Session } from '../../teams/sessions/sessions.js';
+import { LIFETIME_MS } from '../../teams/sessions/session-records.js';
+import { notSignedIn, type Session } from '../../teams/sessions/sessions.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { closeSession, getSession, openSession } from '../operations/session.js';
@@ -54,7 +55,7 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
   });
   serve(app, closeSession, async (request, reply) => {
     const { session } = request.signedIn ?? notSignedIn('token');
-    await sessions.close(session.id);
+    await (session.byHeader ? auth.commandLine : sessions).close(session.id);
     // A failing audit must not keep the session open.
     await audit('session.close', request.actor).catch((error: unknown) => {
       request.log.warn({ err: error }, 'failed to record the end of a session in the audit');

@@ -12,7 +12,8 @@ import {
   judgeSession,
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
-import { LIFETIME_MS, notSignedIn, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import { LIFETIME_MS } from '../../teams/sessions/session-records.js';
+import { notSignedIn, type Session, type Sessions } from '../../teams/sessions/sessions.js';
 import { isOfTeam } from '../../teams/sign-in/people.js';
 import { type Persons, whoOf } from '../../teams/sign-in/persons.js';
 import { isKeyless, noteSession, readKeyHeaders } from '../http/caller.js';

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { type AdminRole, ROLES } from '../../config/sign-in-settings.js';
 import { BODY_PROBLEMS } from '../openapi/operation.js';
-import { closed, instant, nullable, text, titled } from '../openapi/schemas.js';
+import { closed, instant, integer, nullable, text, time, titled } from '../openapi/schemas.js';
 import { changed, operations, REMOVED_ANSWERS } from './operation.js';
 
 /** Each role includes those before it. */
@@ -56,4 +56,58 @@ export const closeSession = describe('closeSession', 'viewer', 'DELETE /admin/v1
   status: 204,
   answers: { ...REMOVED_ANSWERS, 204: { description: 'Signed out.', headers: ['set-cookie'] } },
   problems: ['not_found'],
+});
+
+const OpenSession = titled('OpenSession', {
+  id: text('For `sessions revoke`; of no use to sign in.'),
+  use: Type.Enum(['console', 'explorer', 'command line']),
+  by: Type.Enum(['token', 'key', 'person'], { description: 'What signed in.' }),
+  holder: text('Name of the admin token, id of the key, or id of the person.'),
+  name: nullable(Type.String(), "The person's name, or the key's label; null: forgotten, or without one."),
+  team: nullable(Type.String(), 'The team as which the explorer is used.'),
+  since: time,
+  lastUsedAt: text('The last request, to the minute; ISO time.'),
+  expiresAt: instant('Latest end.'),
+  isYours: Type.Boolean({ description: 'Whether it is the session of this call.' }),
+});
+
+export const listSessions = describe('listSessions', 'viewer', 'GET /admin/v1/sessions', {
+  summary: 'Who is signed in to console, explorer and command line',
+  answer: Type.Object({ sessions: Type.Array(OpenSession) }),
+  about: 'The open sessions, the latest use first.',
+  problems: ['not_ready'],
+});
+
+export const revokeSession = describe('revokeSession', 'operator', 'DELETE /admin/v1/sessions/:id', {
+  summary: 'End a session',
+  path: { id: "The session's id, `ses_…`." },
+  status: 204,
+  problems: ['not_found', 'not_ready'],
+});
+
+export const revokeSessionsOfPerson = describe(
+  'revokeSessionsOfPerson',
+  'operator',
+  'POST /admin/v1/persons/:id/revoke-sessions',
+  {
+    summary: 'End all sessions of a person',
+    path: { id: "The person's id, `person_…`." },
+    answer: titled('RevokedSessions', { revoked: integer(0, 1_000_000, 'How many were open.') }),
+    about: 'Ended.',
+    problems: ['not_ready'],
+  },
+);
+
+export const getCaller = describe('getCaller', 'viewer', 'GET /admin/v1/me', {
+  summary: 'Who calls, and by what',
+  answer: titled('AdminCaller', {
+    name: text('Name of the admin token, or of the person.'),
+    role: Type.Enum([...RANKS]),
+    by: Type.Enum(['token', 'console', 'command line'], {
+      description: 'A token in a header, or a session of console or command line.',
+    }),
+    isPerson: Type.Boolean({ description: 'Whether a person has signed in with a company account.' }),
+    expiresAt: nullable(Type.String(), 'Latest end of the session; null: a token.'),
+  }),
+  about: 'Who calls.',
 });

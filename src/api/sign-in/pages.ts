@@ -8,7 +8,7 @@ import { noteProblem } from '../http/problem-reply.js';
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
@@ -37,22 +37,39 @@ function storeAway(cause: StoreUnavailable): GatewayError {
   return new GatewayError('not_ready', { retryAfterS: 5, cause });
 }
 
-/** @param link where to go on */
+/** A question with two answers: a form, and a link elsewhere. */
+interface Question {
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly yes: string;
+  readonly no: string;
+}
+
+/** @param link where to go on, or where the answer no leads */
 export function sendPage(
   reply: FastifyReply,
   status: number,
   title: string,
   lines: readonly (string | undefined)[],
   link: string,
+  question?: Question,
 ): FastifyReply {
   const paragraphs = lines.flatMap((line) => (line === undefined ? [] : `<p>${escaped(line)}</p>`)).join('');
-  const next = status < 300 ? 'Go on' : 'Sign in again';
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)} · dsp-gateway</title><style>${STYLE}</style><main><h1>${escaped(title)}</h1>${paragraphs}<p><a href="${escaped(link)}">${next}</a></p></main></html>`;
+  const form = question === undefined ? '' : formOf(question);
+  const next = question?.no ?? (status < 300 ? 'Go on' : 'Sign in again');
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)} · dsp-gateway</title><style>${STYLE}</style><main><h1>${escaped(title)}</h1>${paragraphs}${form}<p><a href="${escaped(link)}">${next}</a></p></main></html>`;
   return reply.code(status).type('text/html; charset=utf-8').send(html);
 }
 
+function formOf({ action, hidden, yes }: Question): string {
+  const inputs = Object.entries(hidden).map(
+    ([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
+  );
+  return `<form method="post" action="${escaped(action)}">${inputs.join('')}<button>${escaped(yes)}</button></form>`;
+}
+
 const STYLE =
-  ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;overflow-wrap:anywhere;color:light-dark(#1c2530,#dfe6ee);background:light-dark(#fff,#12171d)}a{color:light-dark(#0b5cad,#7db7f5)}';
+  ':root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;overflow-wrap:anywhere;color:light-dark(#1c2530,#dfe6ee);background:light-dark(#fff,#12171d)}a{color:light-dark(#0b5cad,#7db7f5)}button{font:inherit;padding:.5rem 1rem;border:0;border-radius:.4rem;color:#fff;background:#0b5cad}';
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 

@@ -9,18 +9,22 @@ import {
   judgeSession,
   writeSessionCookie,
 } from '../../teams/sessions/browser-request.js';
-import { notSignedIn, PERSON_LIFETIME_MS, type Sessions } from '../../teams/sessions/sessions.js';
+import { PERSON_LIFETIME_MS } from '../../teams/sessions/session-records.js';
+import { notSignedIn, type Sessions } from '../../teams/sessions/sessions.js';
 import { givesNothing } from '../../teams/sign-in/people.js';
 import { mayHaveKeys, type Person, whoOf } from '../../teams/sign-in/persons.js';
 import { wordsOf } from '../../teams/sign-in/provider.js';
 import { auditLine } from '../../telemetry/audit.js';
 import { revokeMadeBy } from '../admin/keys.js';
 import { createAttempts } from './attempts.js';
+import { registerCommandLine } from './command-line.js';
 import { registerPageErrors, sendPage } from './pages.js';
 
 export interface SignInOptions {
   readonly plane: 'data' | 'admin';
   readonly sessions: Sessions;
+  /** Of the admin plane: the sessions of the command line. */
+  readonly commandLine?: Sessions;
   readonly services: Services;
 }
 
@@ -30,7 +34,7 @@ const HIDDEN = { schema: { hide: true } };
 const CALLBACK = '/auth/callback';
 
 export function registerSignIn(app: FastifyInstance, options: SignInOptions): void {
-  const { plane, services } = options;
+  const { plane, services, sessions, commandLine } = options;
   const { oidc, tokenSignIn } = services.config.auth;
   const address = plane === 'admin' ? oidc.adminPublicUrl : oidc.publicUrl;
   const company = services.provider !== null && address !== undefined;
@@ -42,6 +46,8 @@ export function registerSignIn(app: FastifyInstance, options: SignInOptions): vo
     registerPageErrors(scope);
     scope.addHook('onRequest', async (request) => limit(request, services));
     if (company) registerFlow(scope, new URL(address), options);
+    if (company && commandLine !== undefined)
+      registerCommandLine(scope, new URL(address), { sessions, commandLine, services });
     registerSignOut(scope, company ? new URL(address) : null, options);
   });
 }

@@ -4,41 +4,32 @@
  * The store has only a digest of a session's id, and a MAC under the id of the token or key that signed in. So a copy of the
  * store opens no session and confirms no guess, even of a short token.
  */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import Type from 'typebox';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
-import { createLastUsed } from '../../lib/last-used.js';
-import { type RecordOf, recordForm } from '../../lib/record.js';
-import { type Documents, type Store, StoreUnavailable, whenAway } from '../../store/port.js';
+import { type Store, StoreUnavailable, whenAway } from '../../store/port.js';
 import { RegistryLost } from '../../store/registry/succession.js';
 import { createKeptSessions } from './kept-sessions.js';
+import {
+  createRecords,
+  endsAtMs,
+  isOver,
+  type SessionKind,
+  type SessionRecord,
+  sessionDocument,
+} from './session-records.js';
 
-/** Maximum lifetime, by a token or key. */
-export const LIFETIME_MS = 12 * 3_600_000;
-/** By a company account: rights that the provider took away end with it. */
-export const PERSON_LIFETIME_MS = 8 * 3_600_000;
-/** Maximum time without a request. */
-const IDLE_MS = 3_600_000;
-/** Cache time of checked sessions, as a page sends ten requests at once. A session ended elsewhere ends here after it. */
-const MEMORY_MS = 500;
-const MAX_REMEMBERED = 10_000;
-/** Resolution of the stored last use. */
-const TOUCH_MS = 60_000;
-/** Expiry in the store only collects garbage. */
-const SLACK_MS = 2 * TOUCH_MS;
 /** Limit of sign-ins per holder, so that no key can fill the store. */
 const SIGN_INS = { capacity: 100, refillPerMs: 100 / 3_600_000, ttlMs: 3_600_000 };
-/** Other processes may update its last use meanwhile, each once in {@link TOUCH_MS}. */
-const CLOSE_TRIES = 10;
-
 export interface Session {
   readonly id: string;
   /** Name of the admin token, or id of the team's key, or of the person. */
   readonly holder: string;
   /** Whether the holder is a person. */
   readonly isPerson: boolean;
+  /** Whether it is one of the command line, sent in a header. */
+  readonly byHeader: boolean;
   /** The team as which a person has chosen to act. */
   readonly team: string | null;
   readonly host: string;
@@ -52,30 +43,11 @@ export interface Session {
   binds(proof: string): boolean;
 }
 
-export type SessionCookie = 'dgw_console' | 'dgw_explorer';
 export type Sessions = ReturnType<typeof createSessions>;
-
-const SessionRecord = recordForm(
-  Type.Object({
-    /** Name of the admin token, or id of the team's key, or of the person. */
-    holder: Type.String(),
-    isPerson: Type.Optional(Type.Literal(true)),
-    team: Type.Optional(Type.String()),
-    /** MAC of the credential that signed in, by {@link bind}. */
-    bound: Type.String(),
-    /** Host and origin of the browser at sign-in. */
-    host: Type.String(),
-    origin: Type.String(),
-    createdAtMs: Type.Number(),
-    /** The last request, with a resolution of a minute. */
-    seenAtMs: Type.Number(),
-  }),
-);
-type SessionRecord = RecordOf<typeof SessionRecord>;
 
 /** @param maxStaleMs how long sessions are accepted without the store, to read; null: not at all */
 export function createSessions(
-  cookie: SessionCookie,
+  cookie: SessionKind,
   store: Pick<Store, 'documents' | 'quotas' | 'kind'>,
   clock: Clock,
   maxStaleMs: number | null = null,
@@ -136,7 +108,16 @@ export function createSessions(
   };
 }
 
-interface SignedInBy extends Pick<SessionRecord, 'holder' | 'isPerson' | 'team'> {
+/** 256 random bits in base64url. */
+const COMMAND_LINE_ID = /^dgs_([A-Za-z0-9_-]{43})$/;
+
+/** As the command line sends it. */
+export const commandLineToken = ({ id }: Session): string => `dgs_${id}`;
+
+/** @returns the session's id in {@link commandLineToken}; null: it is something else */
+export const commandLineId = (text: string): string | null => COMMAND_LINE_ID.exec(text)?.[1] ?? null;
+
+interface SignedInBy extends Pick<SessionRecord, 'holder' | 'isPerson' | 'team' | 'byHeader'> {
   /** What must still be valid: a token, or the stored hash of a key's secret; of a person, the holder. */
   readonly proof: string;
 }
@@ -151,82 +132,10 @@ async function chargeSignIn({ quotas }: Pick<Store, 'quotas'>, key: string, nowM
   });
 }
 
-/** The records of sessions in the store and, while that is away, in memory. @throws StoreUnavailable */
-function createRecords(
-  cookie: SessionCookie,
-  documents: Documents,
-  kept: ReturnType<typeof createKeptSessions<SessionRecord>> | null,
-  clock: Clock,
-) {
-  const memory = createLastUsed<{ readonly record: Promise<SessionRecord | null>; readonly atMs: number }>(
-    MAX_REMEMBERED,
-  );
-
-  function remember(document: string, record: Promise<SessionRecord | null>): Promise<SessionRecord | null> {
-    const remembered = { record, atMs: clock.monotonicMs() };
-    memory.set(document, remembered);
-    record.catch(() => {
-      if (memory.get(document) === remembered) memory.delete(document);
-    });
-    return record;
-  }
-
-  async function store(id: string, record: SessionRecord, note: () => Promise<void>): Promise<void> {
-    await note();
-    const text = JSON.stringify(record);
-    await documents.create(sessionDocument(cookie, id), text, keptForMs(record, clock.now()));
-  }
-
-  /** A session that was opened here while the store was away is stored as soon as that answers. */
-  async function look(id: string, document: string): Promise<SessionRecord | null> {
-    let record = await read(documents, document, clock.now());
-    const own = kept?.opened.get(document);
-    if (record === null && own !== undefined && !isOver(own.kept, clock.now())) {
-      await store(id, own.kept, own.note);
-      record = own.kept;
-    }
-    kept?.answered(document, record);
-    return record;
-  }
-
-  return {
-    store,
-    /** @returns null: there is none */
-    async find(id: string): Promise<{ readonly record: SessionRecord | null; readonly isKept: boolean }> {
-      const document = sessionDocument(cookie, id);
-      const known = memory.get(document);
-      const isFresh = known !== undefined && clock.monotonicMs() - known.atMs < MEMORY_MS;
-      try {
-        return {
-          record: await (isFresh ? known.record : remember(document, look(id, document))),
-          isKept: false,
-        };
-      } catch (error) {
-        const record = error instanceof StoreUnavailable ? (kept?.recall(document) ?? null) : null;
-        if (record === null) throw error;
-        return { record, isKept: true };
-      }
-    },
-    async choose(id: string, team: string): Promise<SessionRecord | null> {
-      const document = sessionDocument(cookie, id);
-      const next = await change(documents, document, (before) => before && { ...before, team }, clock.now());
-      void remember(document, Promise.resolve(next));
-      return next;
-    },
-    async close(id: string): Promise<void> {
-      const document = sessionDocument(cookie, id);
-      const isOwn = kept?.forget(document) === true;
-      const removing = change(documents, document, () => null, clock.now());
-      // One that is not stored has ended now.
-      await (isOwn ? removing.catch(whenAway(() => {})) : removing);
-      void remember(document, Promise.resolve(null));
-    },
-  };
-}
-
-const REALMS: Readonly<Record<SessionCookie, string>> = {
+const REALMS: Readonly<Record<SessionKind, string>> = {
   dgw_console: 'dsp-gateway admin',
   dgw_explorer: 'dsp-gateway',
+  dgw_cli: 'dsp-gateway admin',
 };
 
 /** @param credential in the headers, which precludes a session */
@@ -238,70 +147,20 @@ export function notSignedIn(credential: 'key' | 'token'): never {
 }
 
 /** @param detail default: the code's text */
-export function invalidSession(cookie: SessionCookie, detail?: string): GatewayError {
+export function invalidSession(cookie: SessionKind, detail?: string): GatewayError {
   return new GatewayError('invalid_session', {
     headers: { 'www-authenticate': `Bearer realm="${REALMS[cookie]}"` },
     ...(detail === undefined ? {} : { detail }),
   });
 }
 
-/** Reads a session, and updates its last use once a minute. */
-async function read(documents: Documents, document: string, nowMs: number): Promise<SessionRecord | null> {
-  const text = await documents.get(document);
-  // A session of an unknown format has ended.
-  const record = text === null ? null : SessionRecord.parse(text);
-  if (text === null || record === null || isOver(record, nowMs)) return null;
-  if (nowMs - record.seenAtMs < TOUCH_MS) return record;
-  const seen: SessionRecord = { ...record, seenAtMs: nowMs };
-  const isNoted = await documents
-    .replace(document, text, JSON.stringify(seen), keptForMs(seen, nowMs))
-    // The session is valid; only a minute of its idle time is lost.
-    .catch(whenAway(() => false));
-  return isNoted ? seen : record;
-}
-
-/**
- * Changes a session that other processes may note the use of meanwhile.
- * @param after null deletes it. @returns the record after it; null: there is none
- */
-async function change(
-  documents: Documents,
-  document: string,
-  after: (before: SessionRecord | null) => SessionRecord | null,
-  nowMs: number,
-): Promise<SessionRecord | null> {
-  for (let tries = 1; tries <= CLOSE_TRIES; tries += 1) {
-    const text = await documents.get(document);
-    if (text === null) return null;
-    const next = after(SessionRecord.parse(text));
-    const [written, ttlMs] = next === null ? [null, 1] : [JSON.stringify(next), keptForMs(next, nowMs)];
-    if (await documents.replace(document, text, written, ttlMs)) return next;
-  }
-  throw new StoreUnavailable('other processes noted the use of a session each time it was to be changed');
-}
-
-/** Name of the document in the store. */
-export function sessionDocument(cookie: SessionCookie, id: string): string {
-  return `session:${cookie}:${hash('sha256', id, 'base64url')}`;
-}
-
-const endsAtMs = ({ createdAtMs, isPerson }: SessionRecord) =>
-  createdAtMs + (isPerson === true ? PERSON_LIFETIME_MS : LIFETIME_MS);
-
-function isOver(record: SessionRecord, nowMs: number): boolean {
-  return !(nowMs < endsAtMs(record) && nowMs < record.seenAtMs + IDLE_MS);
-}
-
-function keptForMs(record: SessionRecord, nowMs: number): number {
-  return Math.max(1, Math.min(endsAtMs(record) - nowMs, IDLE_MS + SLACK_MS));
-}
-
 function sessionOf(id: string, record: SessionRecord, readOnly: string | null): Session {
-  const { holder, isPerson = false, team = null, host, origin, bound } = record;
+  const { holder, isPerson = false, byHeader = false, team = null, host, origin, bound } = record;
   return {
     id,
     holder,
     isPerson,
+    byHeader,
     team,
     host,
     origin,
@@ -329,7 +188,7 @@ export function isSame(one: string, other: string): boolean {
 const ON_THE_MACHINE = 'On the machine: dsp-gateway status.';
 
 /** @param storeName begins the sentence */
-function notReady(cookie: SessionCookie, storeName: string, cause: StoreUnavailable): GatewayError {
+function notReady(cookie: SessionKind, storeName: string, cause: StoreUnavailable): GatewayError {
   const isFull = cause.why === 'no-room';
   return new GatewayError('not_ready', {
     detail: isFull
@@ -337,9 +196,9 @@ function notReady(cookie: SessionCookie, storeName: string, cause: StoreUnavaila
       : `${storeName} is unavailable, so this page cannot check your sign-in. Reports are still served.`,
     help: isFull
       ? 'Call with a key or token in a header, or ask your operator to make room: redis.idempotencyMaxBytes, or the disk of the embedded store.'
-      : cookie === 'dgw_console'
-        ? ON_THE_MACHINE
-        : 'Try again in a minute; your operator sees the cause with dsp-gateway status.',
+      : cookie === 'dgw_explorer'
+        ? 'Try again in a minute; your operator sees the cause with dsp-gateway status.'
+        : ON_THE_MACHINE,
     retryAfterS: isFull ? 60 : 5,
     cause,
   });

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../../src/lib/http/problem.js';
 import { type Documents, type Store, StoreUnavailable } from '../../../src/store/port.js';
-import { sessionDocument } from '../../../src/teams/sessions/sessions.js';
+import { sessionDocument } from '../../../src/teams/sessions/session-records.js';
 import { FINAL } from '../../gateway/reports.js';
 import { listenGateway } from '../../support/listen-gateway.js';
 import { sends } from '../../support/raw-platform.js';

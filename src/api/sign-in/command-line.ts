@@ -1,0 +1,166 @@
+/**
+ * The command line acts as a person: a page of the console's host asks him, and a code of one use comes to the command,
+ * which proves by its verifier (RFC 7636) that it is the one that asked.
+ */
+import { hash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { GatewayError } from '../../errors.js';
+import { randomBuffer } from '../../lib/chance.js';
+import { challengeOf, commandCode } from '../../lib/command-code.js';
+import { type RecordOf, recordForm } from '../../lib/record.js';
+import type { Services } from '../../server/services.js';
+import { arrivalOf, judgeSession } from '../../teams/sessions/browser-request.js';
+import { commandLineToken, type Session, type Sessions } from '../../teams/sessions/sessions.js';
+import { type Person, whoOf } from '../../teams/sign-in/persons.js';
+import { auditLine } from '../../telemetry/audit.js';
+import { sendPage } from './pages.js';
+
+export interface CommandLineOptions {
+  /** Of the console. */
+  readonly sessions: Sessions;
+  readonly commandLine: Sessions;
+  readonly services: Services;
+}
+
+const CODE_LASTS_MS = 60_000;
+const MAX_BODY_BYTES = 4096;
+const HIDDEN = { schema: { hide: true } };
+
+const Given = recordForm(
+  Type.Object({ holder: Type.String(), challenge: Type.String(), atMs: Type.Number() }),
+);
+type Given = RecordOf<typeof Given>;
+
+/** @param own address of the console in browsers */
+export function registerCommandLine(app: FastifyInstance, own: URL, options: CommandLineOptions): void {
+  const { sessions, services } = options;
+  const { store, clock, persons } = services;
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+    (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+  );
+
+  app.get('/auth/cli', HIDDEN, async (request, reply) => {
+    const asked = askedIn(request.query);
+    // The session's cookie belongs to the console's own address.
+    if (request.host !== own.host) return reply.redirect(own.origin + request.url, 302);
+    const session = await sessionOf(request, sessions, '');
+    const person = session === null ? null : persons.find(session.holder);
+    const role = person?.grant.admin ?? null;
+    if (session === null || person === null || role === null)
+      return reply.redirect(`/auth/login?to=${encodeURIComponent(request.url)}`, 302);
+    const lines = [
+      `The command with the code ${commandCode(asked.challenge)} asks to act as ${person.name}, with the role ${role}, for 8 hours.`,
+      'Say yes only if you have just run dsp-gateway login yourself, and it shows the same code.',
+    ];
+    const hidden = { ...asked, csrf: session.csrf };
+    const question = { action: '/auth/cli', hidden, yes: 'Yes, let it act as me', no: 'No' };
+    const no = `http://127.0.0.1:${asked.port}/?no=1`;
+    return sendPage(askHere(reply), 200, 'Let the command line act as you?', lines, no, question);
+  });
+
+  app.post('/auth/cli', HIDDEN, async (request, reply) => {
+    const body = bodyOf(request);
+    const asked = askedIn(body);
+    const session = await sessionOf(request, sessions, body.csrf ?? '');
+    const person = session === null ? null : persons.find(session.holder);
+    if (person === null || person.grant.admin === null)
+      throw new GatewayError('sign_in_failed', { detail: ENDED, help: AGAIN });
+    const code = randomBuffer(32).toString('base64url');
+    const given: Given = { holder: person.id, challenge: asked.challenge, atMs: clock.now() };
+    await store.documents.create(documentOf(code), JSON.stringify(given), 2 * CODE_LASTS_MS);
+    const back = `http://127.0.0.1:${asked.port}/?code=${code}`;
+    reply.header('refresh', `0;url=${back}`);
+    return sendPage(reply, 200, 'The command goes on', ['Go back to your terminal.'], back);
+  });
+
+  app.post('/auth/cli/exchange', HIDDEN, async (request, reply) => {
+    const { code = '', verifier = '' } = bodyOf(request);
+    const person = await takeCode(code, verifier, services);
+    request.trace.person = whoOf(person);
+    const session = await open(person, request, options);
+    return reply
+      .code(201)
+      .header('cache-control', 'no-store')
+      .send({
+        token: commandLineToken(session),
+        name: person.name,
+        role: person.grant.admin,
+        expiresAt: new Date(session.endsAtMs).toISOString(),
+      });
+  });
+}
+
+/** The page posts to itself and needs its origin for that, which `no-referrer` would hide. */
+const askHere = (reply: FastifyReply) => reply.header('referrer-policy', 'same-origin');
+
+const documentOf = (code: string) => `sign-in-cli:${hash('sha256', code, 'base64url')}`;
+
+/** @throws GatewayError `sign_in_failed` */
+async function takeCode(
+  code: string,
+  verifier: string,
+  { store, clock, persons }: Services,
+): Promise<Person> {
+  const refused = (detail: string) => new GatewayError('sign_in_failed', { detail, help: AGAIN });
+  const document = documentOf(code);
+  const text = await store.documents.get(document);
+  // Whatever comes of it, this code has been used.
+  const isMine = text !== null && (await store.documents.replace(document, text, null, 1));
+  const given = isMine ? Given.parse(text) : null;
+  if (given === null || Math.abs(clock.now() - given.atMs) > CODE_LASTS_MS)
+    throw refused('The code is unknown, has been used, or is older than a minute.');
+  if (challengeOf(verifier) !== given.challenge) throw refused('Another command has asked for this code.');
+  const person = persons.find(given.holder);
+  if (person === null || person.grant.admin === null) throw refused(ENDED);
+  return person;
+}
+
+function open(
+  person: Person,
+  request: FastifyRequest,
+  { commandLine, services: { registry, clock } }: CommandLineOptions,
+): Promise<Session> {
+  const actor = { name: person.name, address: request.ip, person: whoOf(person) };
+  const event = {
+    action: 'session.open',
+    subject: person.id,
+    after: { plane: 'admin', use: 'command line' },
+  };
+  return commandLine.open(
+    { holder: person.id, proof: person.id, isPerson: true, byHeader: true },
+    { host: '', ownOrigin: '' },
+    () => registry.commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] }),
+  );
+}
+
+/** The person's session of the console. @returns null: none, or one of a token. @throws GatewayError `session_forbidden` */
+async function sessionOf(request: FastifyRequest, sessions: Sessions, csrf: string): Promise<Session | null> {
+  const session = await judgeSession({ ...arrivalOf(request), csrf }, sessions).catch((error: unknown) => {
+    if (error instanceof GatewayError && error.code === 'invalid_session') return null;
+    throw error;
+  });
+  return session?.isPerson === true ? session : null;
+}
+
+type Members = Readonly<Record<string, string | undefined>>;
+
+function bodyOf({ body }: FastifyRequest): Members {
+  return typeof body === 'object' && body !== null ? (body as Members) : {};
+}
+
+/** Where the command listens, and the challenge of its verifier. @throws GatewayError `sign_in_failed` */
+function askedIn(given: unknown): { readonly port: string; readonly challenge: string } {
+  const { port = '', challenge = '' } = given as Members;
+  if (/^[1-9]\d{3,4}$/.test(port) && Number(port) <= 65_535 && /^[A-Za-z0-9_-]{43}$/.test(challenge))
+    return { port, challenge };
+  throw new GatewayError('sign_in_failed', {
+    detail: 'This page is opened by the command dsp-gateway login, with its port and challenge.',
+    help: AGAIN,
+  });
+}
+
+const AGAIN = 'Run dsp-gateway login again.';
+const ENDED = 'Your session has ended, or your account has no role here any more.';
