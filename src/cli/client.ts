@@ -189,7 +189,7 @@ function addressOf({ url, port }: Plane, options: ClientOptions, env: Environmen
 }
 
 export const LOGIN = 'dsp-gateway login';
-export const SIGN_IN_AGAIN = 'Sign in again: dsp-gateway login';
+const SIGN_IN_AGAIN = 'Sign in again: dsp-gateway login';
 
 /** In order: file of the option, variable, file of the variable, session of `login`, default file. */
 function secretOf(plane: Plane, options: ClientOptions, env: Environment, base: string): Credential {

@@ -74,12 +74,14 @@ describe('the table of roles', () => {
     ]);
     expect(rest('operator', 'viewer').sort()).toEqual([
       'DELETE /admin/v1/keys/:id',
+      'DELETE /admin/v1/sessions/:id',
       'DELETE /admin/v1/teams/:id',
       'PATCH /admin/v1/teams/:id',
       'POST /admin/v1/cache/purge',
       'POST /admin/v1/doctor',
       'POST /admin/v1/keys/:id/roll',
       'POST /admin/v1/persons/:id/revoke-keys',
+      'POST /admin/v1/persons/:id/revoke-sessions',
       'POST /admin/v1/teams',
       'POST /admin/v1/teams/:id/keys',
       'POST /admin/v1/teams/apply',

@@ -283,7 +283,12 @@ describe('the admin plane', () => {
     await change('POST', `/admin/v1/keys/${keyId}/roll`, { overlapSeconds: 60 });
     await read(admin, '/admin/v1/teams/a/keys');
     await change('DELETE', `/admin/v1/keys/${keyId}`);
-    await change('POST', '/admin/v1/persons/person_0123456789abcdef01234567/revoke-keys');
+    const ofPerson = '/admin/v1/persons/person_0123456789abcdef01234567';
+    for (const what of ['keys', 'sessions']) await change('POST', `${ofPerson}/revoke-${what}`);
+    await admin.call('POST', '/admin/v1/session', { json: { token: ADMIN_TOKEN } });
+    const { sessions } = (await read(admin, '/admin/v1/sessions')).json<{ sessions: { id: string }[] }>();
+    expect((await change('DELETE', `/admin/v1/sessions/${sessions[0]?.id}`)).status).toBe(204);
+    expect((await read(admin, '/admin/v1/me')).json()).toMatchObject({ by: 'token', role: 'owner' });
     const stage = (name: string, json: object = {}) => change('POST', `/admin/v1/token/${name}`, json);
     for (const [name, json] of [
       ['stage', { token: simulator.issueToken(), expiresAt: '2027-11-01' }],

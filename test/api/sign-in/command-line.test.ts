@@ -1,0 +1,377 @@
+/** The command line signs in through a browser, and acts as the person; operators list and end sessions. */
+import { createHash, randomBytes } from 'node:crypto';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Ran, runCli } from '../../cli/run-cli.js';
+import { tempFolder } from '../../support/processes.js';
+import {
+  type Answer,
+  Browser,
+  codeOf,
+  PUBLIC,
+  type SignInOptions,
+  withSignIn,
+} from '../../support/signed-in.js';
+import { ADMIN_TOKEN } from '../../support/start-gateway.js';
+import { HOUR, MINUTE } from '../../support/test-clock.js';
+
+const ADMIN = { authorization: `Bearer ${ADMIN_TOKEN}` };
+const VERIFIER = randomBytes(32).toString('base64url');
+const challengeFor = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
+const ASKED = `/auth/cli?port=4711&challenge=${challengeFor(VERIFIER)}`;
+
+async function company(groups = 'admins', options: SignInOptions = {}) {
+  const opened = await withSignIn(options);
+  opened.provider.claims = { sub: 'ada', name: 'Ada Lovelace', groups: [groups] };
+  return { ...opened, browser: new Browser(opened.gateway.admin, 'admin') };
+}
+
+type Company = Awaited<ReturnType<typeof company>>;
+
+/** From the page of the command to its question, by a sign-in if need be. */
+async function ask(
+  { browser, provider }: Pick<Company, 'browser' | 'provider'>,
+  path: string,
+): Promise<Answer> {
+  const page = await browser.ask(path);
+  if (page.statusCode !== 302) return page;
+  const login = String(page.headers.location);
+  expect(login).toMatch(/^\/auth\/login\?to=/);
+  const there = await browser.ask(login);
+  const signedIn = await browser.finish(await provider.signIn(String(there.headers.location)));
+  if (signedIn.statusCode !== 200) return signedIn;
+  const [, to = ''] = /^0;url=(.*)$/.exec(String(signedIn.headers.refresh)) ?? [];
+  return browser.ask(to.replace(PUBLIC.admin, ''));
+}
+
+function membersOf({ body }: Answer): Record<string, string> {
+  const inputs = body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
+  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
+}
+
+/** Answers yes. @returns the page with the way back to the command */
+function say(browser: Browser, members: object, headers: Record<string, string> = { origin: PUBLIC.admin }) {
+  const payload = new URLSearchParams(members as Record<string, string>).toString();
+  const type = { 'content-type': 'application/x-www-form-urlencoded' };
+  return browser.ask('/auth/cli', { ...type, ...headers }, true, { method: 'POST', payload });
+}
+
+const wayBack = (page: Answer) => new URL(String(page.headers.refresh).replace('0;url=', ''));
+
+const exchange = ({ gateway }: Pick<Company, 'gateway'>, code: string, verifier = VERIFIER) =>
+  gateway.admin.inject({ method: 'POST', url: '/auth/cli/exchange', payload: { code, verifier } });
+
+async function codeFor(opened: Company): Promise<string> {
+  const question = await ask(opened, ASKED);
+  return wayBack(await say(opened.browser, membersOf(question))).searchParams.get('code') ?? '';
+}
+
+async function tokenFor(opened: Company): Promise<string> {
+  return (await exchange(opened, await codeFor(opened))).json<{ token: string }>().token;
+}
+
+const call = ({ gateway }: Pick<Company, 'gateway'>, url: string, token: string, rest: object = {}) =>
+  gateway.admin.inject({ method: 'GET', url, headers: { authorization: `Bearer ${token}` }, ...rest });
+
+describe('a command that asks to act as a person', () => {
+  it('gets a session by a page that names the person, the role and its code', async () => {
+    const opened = await company();
+    const question = await ask(opened, ASKED);
+    expect(question.body).toMatch(/code [A-Z]{2}-\d\d asks to act as Ada Lovelace, with the role owner/);
+    expect(question.headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    const back = wayBack(await say(opened.browser, membersOf(question)));
+    expect(back.origin).toBe('http://127.0.0.1:4711');
+    const session = await exchange(opened, back.searchParams.get('code') ?? '');
+    expect(session.statusCode).toBe(201);
+    expect(session.json()).toMatchObject({ name: 'Ada Lovelace', role: 'owner' });
+    const { token } = session.json<{ token: string }>();
+    expect(token).toMatch(/^dgs_[\w-]{43}$/);
+    expect((await call(opened, '/admin/v1/me', token)).json()).toMatchObject({
+      name: 'Ada Lovelace',
+      role: 'owner',
+      by: 'command line',
+      isPerson: true,
+    });
+    expect(opened.gateway.logText).not.toContain(token);
+  });
+
+  it('acts by name in the audit, and is not counted as a token', async () => {
+    const opened = await company('admins', { auth: { tokenSignIn: false } });
+    const token = await tokenFor(opened);
+    const made = await call(opened, '/admin/v1/teams', token, { method: 'POST', payload: { id: 'made' } });
+    expect(made.statusCode).toBe(201);
+    const audit = await call(opened, '/admin/v1/audit', token);
+    const { entries } = audit.json<{ entries: { action: string }[] }>();
+    expect(entries).toContainEqual(
+      expect.objectContaining({ action: 'team.create', actor: 'person', sub: 'ada', name: 'Ada Lovelace' }),
+    );
+    expect(entries).toContainEqual(
+      expect.objectContaining({ action: 'session.open', after: { plane: 'admin', use: 'command line' } }),
+    );
+    expect(entries.map(({ action }) => action)).not.toContain('token.use');
+  });
+
+  it('has the role of the list, and none that the list has taken away', async () => {
+    const opened = await company('viewers');
+    const token = await tokenFor(opened);
+    expect(codeOf(await call(opened, '/admin/v1/teams', token))).toBe('200');
+    const payload = { id: 'made' };
+    expect(codeOf(await call(opened, '/admin/v1/teams', token, { method: 'POST', payload }))).toBe(
+      '403 forbidden',
+    );
+    opened.provider.claims = { ...opened.provider.claims, groups: [] };
+    await new Browser(opened.gateway.admin, 'admin').signIn(opened.provider);
+    expect(codeOf(await call(opened, '/admin/v1/teams', token))).toBe('401 invalid_session');
+  });
+
+  it('is let in for 8 hours, also after an idle one', async () => {
+    const opened = await company();
+    const token = await tokenFor(opened);
+    opened.clock.pass(8 * HOUR - MINUTE);
+    expect(codeOf(await call(opened, '/admin/v1/me', token))).toBe('200');
+    opened.clock.pass(MINUTE);
+    expect(codeOf(await call(opened, '/admin/v1/me', token))).toBe('401 invalid_session');
+  });
+
+  it('is asked for by a page of the console alone: another host goes there', async () => {
+    const { gateway } = await company();
+    const answer = await gateway.admin.inject({ url: ASKED, headers: { host: '10.0.0.7:8081' } });
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, PUBLIC.admin + ASKED]);
+    expect((await gateway.data.inject({ url: ASKED })).statusCode).toBe(404);
+  });
+
+  it('of a person without a role gets the page that says so', async () => {
+    expect(codeOf(await ask(await company('data'), ASKED))).toBe('403 no_access');
+  });
+
+  it('is not found where nobody signs in with a company account', async () => {
+    const { gateway } = await company('admins', { oidc: { adminPublicUrl: undefined } });
+    expect((await gateway.admin.inject({ url: ASKED, headers: ADMIN })).statusCode).toBe(404);
+  });
+});
+
+describe('a code for the command line', () => {
+  it('is good once, for a minute, and for the command that asked alone', async () => {
+    const opened = await company();
+    const used = await codeFor(opened);
+    expect((await exchange(opened, used)).statusCode).toBe(201);
+    expect(codeOf(await exchange(opened, used))).toBe('400 sign_in_failed');
+    const others = await codeFor(opened);
+    expect(codeOf(await exchange(opened, others, 'x'.repeat(43)))).toBe('400 sign_in_failed');
+    // It was shown to the wrong one, so it is over.
+    expect(codeOf(await exchange(opened, others))).toBe('400 sign_in_failed');
+    const late = await codeFor(opened);
+    opened.clock.pass(MINUTE + 1);
+    expect(codeOf(await exchange(opened, late))).toBe('400 sign_in_failed');
+    expect(codeOf(await exchange(opened, ''))).toBe('400 sign_in_failed');
+    expect(codeOf(await opened.gateway.admin.inject({ method: 'POST', url: '/auth/cli/exchange' }))).toBe(
+      '400 sign_in_failed',
+    );
+  });
+
+  it('is given to one of two commands that have it at once', async () => {
+    const opened = await company();
+    const code = await codeFor(opened);
+    const both = await Promise.all([exchange(opened, code), exchange(opened, code)]);
+    expect(both.map(({ statusCode }) => statusCode).sort()).toEqual([201, 400]);
+  });
+
+  it('is not given to a person who has lost the role meanwhile', async () => {
+    const opened = await company();
+    const code = await codeFor(opened);
+    opened.provider.claims = { ...opened.provider.claims, groups: [] };
+    await new Browser(opened.gateway.admin, 'admin').signIn(opened.provider);
+    expect(codeOf(await exchange(opened, code))).toBe('400 sign_in_failed');
+  });
+
+  it('is not given for another page, without the token of the form, or for a session of a token', async () => {
+    const opened = await company();
+    const members = membersOf(await ask(opened, ASKED));
+    const { browser } = opened;
+    expect(codeOf(await say(browser, members, { origin: 'https://evil.example' }))).toBe(
+      '403 session_forbidden',
+    );
+    expect(codeOf(await say(browser, members, { origin: 'null' }))).toBe('403 session_forbidden');
+    expect(codeOf(await say(browser, members, {}))).toBe('403 session_forbidden');
+    expect(codeOf(await say(browser, { ...members, csrf: 'x' }))).toBe('403 session_forbidden');
+    const { csrf: _csrf, ...without } = members;
+    expect(codeOf(await say(browser, without))).toBe('403 session_forbidden');
+    const origin = 'http://gateway.company.example';
+    const admin = new Browser(opened.gateway.admin, 'admin', origin);
+    const rest = { method: 'POST', payload: { token: ADMIN_TOKEN } };
+    expect((await admin.ask('/admin/v1/session', { origin }, true, rest)).statusCode).toBe(201);
+    expect(codeOf(await admin.ask(ASKED))).toBe('302');
+  });
+
+  it.each([
+    'port=80',
+    'port=70000',
+    'port=4711%2Fevil.example',
+    'port=4711&port=4712',
+    'port=',
+    'challenge=short',
+  ])('is not asked for with %s', async (change) => {
+    const opened = await company();
+    const [, query = ''] = ASKED.split('?');
+    const asked = new URLSearchParams(query);
+    for (const [name] of new URLSearchParams(change)) asked.delete(name);
+    const all = [asked.toString(), change].filter((text) => text !== '').join('&');
+    expect(codeOf(await opened.browser.ask(`/auth/cli?${all}`))).toBe('400 sign_in_failed');
+  });
+});
+
+describe('the session of a command', () => {
+  it('is none of a browser, and a browser’s is none of a command', async () => {
+    const opened = await company();
+    const token = await tokenFor(opened);
+    const cookie = `dgw_console=${token.slice(4)}`;
+    expect(codeOf(await opened.gateway.admin.inject({ url: '/admin/v1/me', headers: { cookie } }))).toBe(
+      '401 invalid_session',
+    );
+    const own = opened.browser.jar.get('dgw_console')?.value ?? '';
+    expect(codeOf(await call(opened, '/admin/v1/me', `dgs_${own}`))).toBe('401 invalid_session');
+    expect(codeOf(await call(opened, '/admin/v1/me', 'dgs_short'))).toBe('401 invalid_admin_token');
+  });
+
+  it('stands in the list, and an operator ends it, or all of the person', async () => {
+    const opened = await company();
+    const token = await tokenFor(opened);
+    const list = async () =>
+      (await opened.gateway.admin.inject({ url: '/admin/v1/sessions', headers: ADMIN })).json<{
+        sessions: { id: string; use: string; holder: string; name: string; isYours: boolean }[];
+      }>().sessions;
+    const before = await list();
+    expect(before).toMatchObject([
+      { use: expect.stringMatching(/^(console|command line)$/), by: 'person', name: 'Ada Lovelace' },
+      { use: expect.stringMatching(/^(console|command line)$/), by: 'person', name: 'Ada Lovelace' },
+    ]);
+    expect(JSON.stringify(before)).not.toContain(token.slice(4));
+    const own = (await call(opened, '/admin/v1/sessions', token)).json<{ sessions: typeof before }>()
+      .sessions;
+    expect(own.filter(({ isYours }) => isYours)).toMatchObject([{ use: 'command line' }]);
+    const { id, holder } = before.find(({ use }) => use === 'command line') as (typeof before)[number];
+    const end = { method: 'DELETE', url: `/admin/v1/sessions/${id}`, headers: ADMIN } as const;
+    expect((await opened.gateway.admin.inject(end)).statusCode).toBe(204);
+    expect(codeOf(await opened.gateway.admin.inject(end))).toBe('404 not_found');
+    opened.clock.pass(1000);
+    expect(codeOf(await call(opened, '/admin/v1/me', token))).toBe('401 invalid_session');
+    expect(codeOf(await opened.browser.session())).toBe('200');
+    const all = {
+      method: 'POST',
+      url: `/admin/v1/persons/${holder}/revoke-sessions`,
+      headers: ADMIN,
+    } as const;
+    expect((await opened.gateway.admin.inject(all)).json()).toEqual({ revoked: 1 });
+    opened.clock.pass(1000);
+    expect(codeOf(await opened.browser.session())).toBe('401 invalid_session');
+    expect(await list()).toEqual([]);
+    const audit = await opened.gateway.admin.inject({
+      url: '/admin/v1/audit?action=session.revoke',
+      headers: ADMIN,
+    });
+    expect(audit.json()).toMatchObject({
+      entries: [{ before: { use: 'console' } }, { before: { use: 'command line', id } }],
+    });
+  });
+});
+
+/** A command with the settings of a user, and a browser that is signed in. */
+async function atTerminal(groups = 'admins') {
+  const opened = await company(groups);
+  await opened.gateway.admin.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = opened.gateway.admin.server.address() as AddressInfo;
+  const home = await tempFolder();
+  const env = { HOME: home, GATEWAY_ADMIN_URL: `http://127.0.0.1:${port}`, GATEWAY_DATA_DIR: home };
+  const run = (args: readonly string[], browse: (url: string) => Promise<void> = async () => {}) =>
+    runCli(args, env, '', { browse: (url) => void browse(url), nowMs: opened.clock.now });
+  const yes = async (url: string) => {
+    const { pathname, search } = new URL(url);
+    const question = await ask(opened, pathname + search);
+    const back = wayBack(await say(opened.browser, membersOf(question)));
+    await (await fetch(back)).text();
+  };
+  const login = (): Promise<Ran> => run(['login'], yes);
+  return { ...opened, run, login, file: join(home, '.config/dsp-gateway/sessions.json') };
+}
+
+describe('dsp-gateway login', () => {
+  it('keeps a session that only its owner can read; commands use it; logout ends it', async () => {
+    const { run, login, file, gateway } = await atTerminal();
+    const signedIn = await login();
+    expect(signedIn.stderr).toMatch(/Sign in here[\s\S]*code [A-Z]{2}-\d\d/);
+    expect(signedIn.stdout).toContain('Ada Lovelace');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(signedIn.stdout + signedIn.stderr).not.toContain('dgs_');
+    expect((await run(['whoami'])).stdout).toMatch(
+      /Ada Lovelace[\s\S]*owner[\s\S]*dsp-gateway login[\s\S]*in 8 h/,
+    );
+    expect((await run(['teams', 'create', 'made'])).code).toBe(0);
+    expect((await run(['sessions', 'list'])).stdout).toMatch(
+      /Ada Lovelace \(person_\w+\) +command line.*this command/,
+    );
+    expect((await run(['logout'])).stdout).toBe('Signed out: Ada Lovelace\n');
+    expect(readFileSync(file, 'utf8')).not.toContain('dgs_');
+    expect((await run(['logout'])).stdout).toContain('There is no session');
+    const { code, stderr } = await run(['whoami']);
+    expect([code, stderr]).toEqual([77, expect.stringContaining('dsp-gateway login')]);
+    const sessions = await gateway.admin.inject({ url: '/admin/v1/sessions', headers: ADMIN });
+    expect(sessions.json()).toMatchObject({ sessions: [{ use: 'console' }] });
+  });
+
+  it('of which an operator ends the session says so, and sessions revoke takes a person too', async () => {
+    const { run, login, gateway, clock } = await atTerminal();
+    await login();
+    const { sessions } = (await gateway.manage('GET', '/sessions')) as { sessions: { holder: string }[] };
+    const ended = await run(['sessions', 'revoke', sessions[0]?.holder ?? '']);
+    expect(ended.stdout).toBe('ended: 2 sessions\n');
+    clock.pass(1000);
+    const { code, stderr } = await run(['teams', 'list']);
+    expect([code, stderr]).toEqual([77, expect.stringMatching(/session at .* has ended.*dsp-gateway login/)]);
+  });
+
+  it('says no when the person does', async () => {
+    const { run } = await atTerminal();
+    const refused = await run(['login'], async (url) => {
+      const port = new URL(url).searchParams.get('port');
+      expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(404);
+      await (await fetch(`http://127.0.0.1:${port}/?no=1`)).text();
+    });
+    expect([refused.code, refused.stderr]).toEqual([77, expect.stringContaining('you said no')]);
+  });
+
+  it('refuses a code that another command asked for', async () => {
+    const opened = await atTerminal();
+    const code = await codeFor(opened);
+    const refused = await opened.run(['login'], async (url) => {
+      await (await fetch(`http://127.0.0.1:${new URL(url).searchParams.get('port')}/?code=${code}`)).text();
+    });
+    expect([refused.code, refused.stderr]).toEqual([
+      65,
+      expect.stringContaining('Run dsp-gateway login again'),
+    ]);
+  });
+
+  it('refuses a file of sessions that others can read, and one that is damaged', async () => {
+    const { run, login, file } = await atTerminal();
+    await login();
+    chmodSync(file, 0o644);
+    const shown = await run(['whoami']);
+    expect([shown.code, shown.stderr]).toEqual([77, expect.stringContaining(`chmod 600 ${file}`)]);
+    writeFileSync(file, '{');
+    chmodSync(file, 0o600);
+    const damaged = await run(['whoami']);
+    expect([damaged.code, damaged.stderr]).toEqual([65, expect.stringContaining('is damaged')]);
+  });
+
+  it('says that nobody signs in with a company account where it is so', async () => {
+    const { gateway } = await company('admins', { oidc: { adminPublicUrl: undefined } });
+    await gateway.admin.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = gateway.admin.server.address() as AddressInfo;
+    const { code, stderr } = await runCli(['login', '--url', `http://127.0.0.1:${port}`], {
+      HOME: await tempFolder(),
+    });
+    expect([code, stderr]).toEqual([77, expect.stringContaining('auth.oidc')]);
+  });
+});
