@@ -124,9 +124,9 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
 function registerChoice(app: FastifyInstance, options: ExplorerSessionOptions): void {
   withUnreadBodies(app, (scope) => {
     serveTeam(scope, chooseTeam, async (_call, request) => {
-      const team = await readOnly(request, 'team', 'the id of a team');
       const { session } = request;
       if (session === null) enter(options.identify, request);
+      const team = await readOnly(request, 'team', 'the id of a team');
       if (session?.isPerson !== true)
         throw new GatewayError('session_forbidden', {
           detail: 'Only a person with a company account chooses a team.',
