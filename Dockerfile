@@ -12,6 +12,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src ./src
 COPY docs ./docs
+COPY CHANGELOG.md ./
 RUN npm run build:program && npm run build:web
 
 FROM ${NODE_IMAGE} AS modules

@@ -8,12 +8,17 @@ import { type Rendered, renderMarkdown } from './markdown.js';
 const FOLDER = fileURLToPath(new URL('../', import.meta.url));
 /** Its pages are made from the catalogue of errors, for each plane. */
 const ERRORS = 'errors.md';
+/** Lies beside the folder, where tools look for it. */
+const CHANGELOG = '../CHANGELOG.md';
 
 /** The order of the pages; those that are not named here follow. */
 const SHELVES: readonly (readonly [title: string, names: string])[] = [
-  ['Decide', 'index trust stored size-it performance security licences'],
-  ['Use it', 'first-steps clients contract caching history changes final wrong limits agents'],
-  ['Run it', 'operations cli settings metrics kubernetes compose upgrade write-guard simulator'],
+  ['Decide', 'index proven trust wrong stored size-it performance security licences'],
+  ['Use it', 'first-steps clients contract caching history changes final limits agents'],
+  [
+    'Run it',
+    'operations cli settings sign-in metrics kubernetes compose upgrade ../CHANGELOG write-guard simulator',
+  ],
   ['Change it', 'architecture adr/index hardening standards'],
 ];
 /** The shelf that ends with {@link OWN}. */
@@ -23,12 +28,12 @@ const OWN = [
   { address: '/docs/errors', title: 'Errors' },
 ];
 
-/** @returns names of files that have a page: `caching.md`, `adr/0001-fastify.md` */
+/** @returns names of files that have a page, from the folder of the documentation: `caching.md`, `../CHANGELOG.md` */
 export function pageNames(): readonly string[] {
-  return readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
-    .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => name.endsWith('.md') && name !== ERRORS)
-    .sort();
+  const below = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).map((name) =>
+    name.replaceAll('\\', '/'),
+  );
+  return [...below.filter((name) => name.endsWith('.md') && name !== ERRORS), CHANGELOG].sort();
 }
 
 export function renderFile(name: string, names: readonly string[]): Rendered {
@@ -40,6 +45,7 @@ export function renderFile(name: string, names: readonly string[]): Rendered {
 
 /** Where a page is read: `caching.md` at `/docs/caching`. */
 export function addressOfPage(name: string): string {
+  if (name === CHANGELOG) return '/docs/changelog';
   return name === 'index.md' ? '/docs' : `/docs/${name.replace(/(\/index)?\.md$/, '')}`;
 }
 
@@ -47,7 +53,7 @@ export function addressOfPage(name: string): string {
 export function addressOf(from: string, href: string, names: readonly string[]): string | null {
   if (/^(https?:|#|\/)/.test(href)) return href;
   const [path = '', hash] = href.split('#', 2);
-  const name = posix.normalize(posix.join(posix.dirname(from), path));
+  const name = posix.relative('docs', posix.join('docs', posix.dirname(from), path));
   if (name !== ERRORS && !names.includes(name)) return null;
   return addressOfPage(name) + (hash === undefined ? '' : `#${hash}`);
 }

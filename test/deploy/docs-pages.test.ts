@@ -146,13 +146,21 @@ describe('markdown', () => {
 });
 
 it('links of a page lead to the addresses of the reader', () => {
-  const names = ['index.md', 'caching.md', 'adr/index.md', 'adr/0001-fastify.md'];
-  expect(names.map(addressOfPage)).toEqual(['/docs', '/docs/caching', '/docs/adr', '/docs/adr/0001-fastify']);
+  const names = ['index.md', 'caching.md', 'adr/index.md', 'adr/0001-fastify.md', '../CHANGELOG.md'];
+  expect(names.map(addressOfPage)).toEqual([
+    '/docs',
+    '/docs/caching',
+    '/docs/adr',
+    '/docs/adr/0001-fastify',
+    '/docs/changelog',
+  ]);
   const from = (name: string, href: string) => addressOf(name, href, names);
   expect(from('adr/index.md', '0001-fastify.md')).toBe('/docs/adr/0001-fastify');
   expect(from('adr/0001-fastify.md', '../caching.md#days')).toBe('/docs/caching#days');
   expect(from('index.md', 'errors.md')).toBe('/docs/errors');
   expect(from('index.md', '#here')).toBe('#here');
+  expect(from('adr/0001-fastify.md', '../../CHANGELOG.md')).toBe('/docs/changelog');
+  expect(from('../CHANGELOG.md', 'docs/caching.md#days')).toBe('/docs/caching#days');
   expect(from('index.md', '../CONTRIBUTING.md')).toBeNull();
   expect(from('index.md', 'https://example.com/')).toBe('https://example.com/');
 });

@@ -38,8 +38,6 @@ Every error is a problem document: \`application/problem+json\`, RFC 9457.
 | Status | Code | Means | What to do |
 |---|---|---|---|
 ${rows.join('\n')}
-
-This page is made from \`src/errors.ts\`: \`npx vitest run test/deploy/docs.test.ts --update\`.
 `;
 }
 
