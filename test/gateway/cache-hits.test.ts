@@ -136,13 +136,21 @@ describe('a conditional call', () => {
     expect(gateway.simulator.callCount).toBe(1);
   });
 
-  it('gets the new answer when there is one, also when only its age changed', async () => {
+  it('gets JSON whose age alone changed, and 304 for CSV and NDJSON of the same rows', async () => {
     const { gateway, key } = await withTeam();
-    const etag = String((await gateway.report(key, CURRENT)).headers.etag);
-    gateway.clock.advance(DAY);
-    const reply = await gateway.report(key, CURRENT, { headers: { 'if-none-match': etag } });
-    expect(reply.status).toBe(200);
-    expect(reply.headers.etag).not.toBe(etag);
+    const ask = (format: string, held = '"none"') =>
+      gateway.report(key, `${FINAL}&_format=${format}`, { headers: { 'if-none-match': held } });
+    const formats = ['json', 'csv', 'ndjson'];
+    const first = await Promise.all(formats.map((format) => ask(format)));
+    gateway.clock.advance(31 * DAY);
+    const [json, ...others] = await Promise.all(
+      formats.map((format, at) => ask(format, String(first[at]?.headers.etag))),
+    );
+    expect(json?.status).toBe(200);
+    expect(json?.headers.etag).not.toBe(first[0]?.headers.etag);
+    expect(json?.json<{ data: unknown }>().data).toEqual(first[0]?.json<{ data: unknown }>().data);
+    expect(others.map(({ status }) => status)).toEqual([304, 304]);
+    expect(gateway.simulator.callCount).toBe(2);
   });
 });
 

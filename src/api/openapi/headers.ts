@@ -29,7 +29,9 @@ const OF_REPORTS = {
   ),
   age: Type.Integer({ minimum: 0, description: 'Seconds since the oldest part was fetched.' }),
   'cache-control': text("How long the caller's cache may keep the answer."),
-  etag: text('Strong, for if-none-match.'),
+  etag: text(
+    'Strong, for if-none-match. Of a JSON report it covers meta too, so it changes with asOf although rows may be the same; of CSV and NDJSON rows, columns and warnings alone. report-revision identifies the rows.',
+  ),
   vary: text('Request headers on which the answer depends.'),
   'report-revision': text('Identifies the rows of a report that is cached by day.'),
   'report-warnings': text('For CSV, NDJSON and raw: the codes of meta.warnings, separated by commas.'),

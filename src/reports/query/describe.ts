@@ -13,6 +13,15 @@ const KINDS: Readonly<Record<Kind, TSchema>> = {
   text: Type.String(),
 };
 
+/** Of single parameters, where their kind does not say enough. */
+const ABOUT: Readonly<Record<string, string>> = {
+  spentBased:
+    "Currency of spend: USD or the advertiser's local currency. The platform's document names no values, so any text is passed on; its simulator takes usd (also if absent) and local.",
+};
+
+const schemaOf = (name: string, kind: Kind): TSchema =>
+  Object.hasOwn(ABOUT, name) ? { ...KINDS[kind], description: ABOUT[name] } : KINDS[kind];
+
 const flag = (description: string) => Type.Optional(words(['1', '0'], description));
 
 const OWN = {
@@ -57,7 +66,7 @@ const OWN = {
 export function describeQuery(table: ParameterTable): TObject {
   const known = [...table.kinds].map(([name, kind]): [string, TSchema] => [
     kind === 'set' ? `${name}[]` : name,
-    Type.Optional(KINDS[kind]),
+    Type.Optional(schemaOf(name, kind)),
   ]);
   return Type.Object({ ...Object.fromEntries(known), ...OWN }, { additionalProperties: true });
 }
@@ -66,7 +75,7 @@ export function describeQuery(table: ParameterTable): TObject {
 export function describeBody(table: ParameterTable): TObject {
   const known = [...table.kinds].map(([name, kind]): [string, TSchema] => [
     name,
-    Type.Optional(kind === 'flag' ? Type.Boolean() : KINDS[kind]),
+    Type.Optional(kind === 'flag' ? Type.Boolean() : schemaOf(name, kind)),
   ]);
   return Type.Object(Object.fromEntries(known), { additionalProperties: true });
 }

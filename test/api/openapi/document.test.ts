@@ -48,6 +48,17 @@ it('the document of the data plane has the currency that is set for a report', a
   expect(['campaigns/get', 'sites/get'].map(currencyOf)).toEqual(['EUR', undefined]);
 });
 
+it('the document of the data plane says what spentBased chooses, and which values are known', async () => {
+  const { paths } = await documentOf('data');
+  const { parameters = [] } = (paths['/api/v1/report/campaigns/get']?.get ?? {}) as {
+    parameters?: readonly { readonly name?: string; readonly description?: string }[];
+  };
+  expect(parameters.find(({ name }) => name === 'spentBased')).toMatchObject({
+    schema: { type: 'string' },
+    description: expect.stringMatching(/^Currency of spend: .* usd .* and local\.$/),
+  });
+});
+
 describe.each(['data', 'admin'] as const)('the document of the %s plane', (plane) => {
   it('gives each operation an id of its own, a tag that is explained, and problems', async () => {
     const description = await describedPlane(plane);
