@@ -1,6 +1,6 @@
 /**
- * Stores as an earlier program wrote them, and the questions whose answers must stay the same. `RECORD_STORES=1 npx vitest
- * run test/store/recorded` writes them anew: only with a program whose stores the next ones have to read.
+ * Stores as earlier programs wrote them, and the questions whose answers must stay the same. `RECORD_STORES=3 npx vitest
+ * run test/store/recorded` writes the third recording: with a program whose stores the next ones have to read.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,9 @@ import { startSimulator } from '../../../src/simulator/simulator.js';
 import type { Simulator } from '../../../src/simulator/simulator-api.js';
 import type { Store } from '../../../src/store/port.js';
 import { CAMPAIGN } from '../../support/campaign.js';
+import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider.js';
 import { prove } from '../../support/prove.js';
+import { Browser, PUBLIC } from '../../support/signed-in.js';
 import { startGatewayAt, type TestGateway } from '../../support/start-gateway.js';
 import { createTestClock, HOUR, MINUTE, type TestClock } from '../../support/test-clock.js';
 
@@ -30,9 +32,16 @@ const LATER = '2026-11-21T17:00:00Z';
 
 /** What the recording program answered, and what asks for it again. */
 export interface Recorded {
-  readonly keys: Readonly<Record<'reader' | 'writer' | 'revoked', string>>;
+  readonly keys: Readonly<Record<'reader' | 'writer' | 'revoked', string>> & {
+    /** Made by a person who had signed in; from the second recording on. */
+    readonly person?: string;
+  };
+  /** Of the provider at which the person signed in. */
+  readonly issuer?: string;
   readonly pinId: string;
   readonly answers: Readonly<Record<string, unknown>>;
+  /** From the second recording on also of Redis. */
+  readonly spent?: unknown;
 }
 
 export interface Opened {
@@ -40,8 +49,16 @@ export interface Opened {
   readonly simulator: Simulator;
 }
 
-/** A gateway on a store, whose platform is a simulator of its own under a name that stays. */
-export async function openOn(store: Store, clock: TestClock): Promise<Opened> {
+/** @param clock of the gateway, which the provider goes by */
+export const startProvider = (clock: TestClock): Promise<IdentityProvider> =>
+  startIdentityProvider(clock.now);
+
+/**
+ * A gateway on a store, whose platform is a simulator of its own under a name that stays.
+ *
+ * @param issuer of the provider at which people sign in; it need not be there any more
+ */
+export async function openOn(store: Store, clock: TestClock, issuer?: string): Promise<Opened> {
   const simulator = await startSimulator({ clock, switches: { rateLimitPerMinute: 0 } });
   onTestFinished(() => simulator.close());
   const { hostname, port } = new URL(simulator.url);
@@ -50,7 +67,12 @@ export async function openOn(store: Store, clock: TestClock): Promise<Opened> {
     connect: (options, done) => connect({ ...options, hostname, host: hostname, port }, done),
   });
   const platform = { url: PLATFORM, token: simulator.token };
-  const gateway = await startGatewayAt(platform, { clock, sharedStore: store, masterKey: MASTER_KEY, agent });
+  const people = [{ when: { groups: 'data' }, teams: ['reader'], keys: true }];
+  const oidc = { issuer, clientId: 'dsp-gateway', people, publicUrl: PUBLIC.data };
+  const gateway = await startGatewayAt(platform, {
+    ...{ clock, sharedStore: store, masterKey: MASTER_KEY, agent },
+    ...(issuer !== undefined && { config: { auth: { oidc } } }),
+  });
   onTestFinished(() => gateway.close());
   return { gateway, simulator };
 }
@@ -59,7 +81,10 @@ export async function openOn(store: Store, clock: TestClock): Promise<Opened> {
 export const laterClock = (): TestClock => createTestClock(LATER);
 
 /** Everything that a store keeps for long. */
-export async function fill({ gateway, simulator }: Opened): Promise<Omit<Recorded, 'answers'>> {
+export async function fill(
+  { gateway, simulator }: Opened,
+  provider: IdentityProvider,
+): Promise<Omit<Recorded, 'answers'>> {
   const reader = await gateway.addTeam({
     id: 'reader',
     scopes: ['report:read', 'report:pin', 'cache:refresh'],
@@ -75,6 +100,8 @@ export async function fill({ gateway, simulator }: Opened): Promise<Omit<Recorde
   };
   await gateway.manage('DELETE', `/keys/${keys.find(({ label }) => label === 'lost')?.id}`);
 
+  await gateway.manage('POST', '/writes/stop', { team: 'reader', reason: 'recorded' });
+  const person = await keyOfPerson(gateway, provider);
   await prove(gateway, reader);
   await askReport(gateway, reader);
   const pin = await gateway.call('/gateway/v1/pins', {
@@ -90,9 +117,19 @@ export async function fill({ gateway, simulator }: Opened): Promise<Omit<Recorde
   await spend(gateway, writer);
   await gateway.services.settled();
   return {
-    keys: { reader, writer, revoked },
+    keys: { reader, writer, revoked, person },
+    issuer: provider.issuer,
     pinId: pin.json<{ id: string }>().id,
   };
+}
+
+async function keyOfPerson({ data }: TestGateway, provider: IdentityProvider): Promise<string> {
+  provider.claims = { sub: 'ada', name: 'Ada Lovelace', groups: ['data'] };
+  const browser = new Browser(data, 'data');
+  await browser.signIn(provider);
+  await browser.session();
+  const answer = await browser.write('POST', '/gateway/v1/keys', { label: 'notebook' });
+  return answer.json<{ key: string }>().key;
 }
 
 /** A write that costs 900 of the day's 2500. */
@@ -128,18 +165,20 @@ export async function answersOf(
     pin: data,
     pins: await get('/gateway/v1/pins'),
     teams: (await gateway.manage('GET', '/teams')).teams,
+    stops: (await gateway.manage('GET', '/writes')).teams,
     audit: entries,
     token: fingerprint,
   };
 }
 
-/** What ends by the store's own clock: recorded on the embedded store alone, which ends it by the gateway's. */
+/** What was charged to the writer's budget of the day. */
 export async function spentOf({ gateway }: Opened): Promise<unknown> {
   return gateway.manage('GET', '/teams/writer/write-budgets');
 }
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-export const isRecording = process.env.RECORD_STORES === '1';
+/** Number of the recording that is to be made. */
+export const recording = process.env.RECORD_STORES;
 
 export function writeRecorded(name: string, value: unknown): void {
   writeFileSync(here(`${name}.json.gz`), gzipSync(JSON.stringify(value), { level: 9 }));
@@ -171,12 +210,12 @@ export async function writeFolder(folder: string, files: Readonly<Record<string,
   }
 }
 
-/** Keys that do not end, but for the cache's. */
+/** Keys that do not end, and charges, which end by the clock of Redis; none of the cache. */
 export async function dumpRedis(url: string): Promise<Record<string, string>> {
   const redis = new Redis(url);
   const all: Record<string, string> = {};
   for (const key of (await redis.keys('*')).sort()) {
-    if (/:cache/.test(key) || (await redis.pttl(key)) !== -1) continue;
+    if (/:cache/.test(key) || ((await redis.pttl(key)) !== -1 && !key.includes('{charges}'))) continue;
     all[key] = (await redis.dumpBuffer(key))?.toString('base64') ?? '';
   }
   redis.disconnect();
