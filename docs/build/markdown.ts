@@ -73,14 +73,26 @@ export function renderMarkdown(
 
 /** Tables without a head, which Markdown cannot write otherwise, have empty cells there: it is left out. */
 function table({ header, rows }: Tokens.Table, inline: (tokens: Token[]) => string): string {
-  const cell = (name: 'th' | 'td') => (one: Tokens.TableCell) => {
-    const align = one.align === null ? '' : ` class="${one.align}"`;
-    return `<${name}${align}>${inline(one.tokens)}</${name}>`;
-  };
   const isNamed = header.some(({ text }) => text.trim() !== '');
+  const isStacked = isNamed && isOfTexts(header, rows);
+  const cell = (name: 'th' | 'td') => (one: Tokens.TableCell, at: number) => {
+    const align = one.align === null ? '' : ` class="${one.align}"`;
+    const title = escapeHtml((header[at]?.text ?? '').replaceAll('`', '')).replaceAll('"', '&quot;');
+    const named = isStacked && name === 'td' && at > 0 && title !== '' ? ` data-head="${title}"` : '';
+    return `<${name}${align}${named}>${inline(one.tokens)}</${name}>`;
+  };
   const head = isNamed ? `<thead><tr>${header.map(cell('th')).join('')}</tr></thead>` : '';
   const body = rows.map((row) => `<tr>${row.map(cell('td')).join('')}</tr>`).join('\n');
-  return `<table>${head}<tbody>${body}</tbody></table>`;
+  return `<table${isStacked ? ' class="stacked"' : ''}>${head}<tbody>${body}</tbody></table>`;
+}
+
+/** Three columns of sentences do not fit on a phone side by side: there they stand below each other. */
+function isOfTexts(
+  header: readonly Tokens.TableCell[],
+  rows: readonly (readonly Tokens.TableCell[])[],
+): boolean {
+  const isPlain = header.every(({ align }) => align === null);
+  return header.length > 2 && isPlain && rows.some((row) => row.some(({ text }) => text.length > 60));
 }
 
 /** As GitHub makes them, so that the same links work there. */

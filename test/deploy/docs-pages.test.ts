@@ -143,6 +143,18 @@ describe('markdown', () => {
     expect(html).toContain('<tbody><tr><td>a</td><td class="right"><code>b</code></td></tr></tbody>');
     expect(html).not.toContain('<thead>');
   });
+
+  it('names the column in each cell of a table of texts, which a phone shows below each other', () => {
+    const long = 'a sentence that does not fit beside two others on a phone, whatever its font';
+    const rendered = (row: string, line = '|---|---|---|') =>
+      renderMarkdown(`| What | \`How\` | |\n${line}\n${row}`, toNowhere).html;
+    expect(rendered(`| a | ${long} | c |`)).toContain(
+      `<tr><td>a</td><td data-head="How">${long}</td><td>c</td></tr>`,
+    );
+    expect(rendered(`| a | ${long} | c |`)).toContain('<table class="stacked">');
+    expect(rendered('| a | b | c |')).not.toMatch(/stacked|data-head/);
+    expect(rendered(`| a | ${long} | 3 |`, '|---|---|--:|')).not.toMatch(/stacked|data-head/);
+  });
 });
 
 it('links of a page lead to the addresses of the reader', () => {
