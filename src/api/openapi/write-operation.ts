@@ -16,6 +16,19 @@ const Fault = Type.Object({
   message: text('The fault, and the allowed values.'),
 });
 
+const REQUEST_ID = 'db355aeb-a3ab-41ab-a508-363b8e465f60';
+
+const INVALID_QUERY = {
+  type: '/docs/errors/invalid_query',
+  title: 'Invalid query',
+  status: 400,
+  code: 'invalid_query',
+  detail: 'dateFrom must be a date as YYYY-MM-DD.',
+  help: 'Send dateFrom as a calendar day as YYYY-MM-DD.',
+  requestId: REQUEST_ID,
+  errors: [{ param: 'dateFrom', message: 'must be a date as YYYY-MM-DD' }],
+};
+
 const PROBLEM = Type.Object(
   {
     type: Type.String({ format: 'uri-reference', description: 'Documentation page of the code.' }),
@@ -36,18 +49,7 @@ const PROBLEM = Type.Object(
   {
     title: 'Problem',
     description: 'RFC 9457.',
-    examples: [
-      {
-        type: '/docs/errors/invalid_query',
-        title: 'Invalid query',
-        status: 400,
-        code: 'invalid_query',
-        detail: 'dateFrom must be a date as YYYY-MM-DD.',
-        help: 'Send dateFrom as a calendar day as YYYY-MM-DD.',
-        requestId: '01K9Z0V7Q4M2',
-        errors: [{ param: 'dateFrom', message: 'must be a date as YYYY-MM-DD' }],
-      },
-    ],
+    examples: [INVALID_QUERY],
   },
 );
 
@@ -100,6 +102,29 @@ const ANY_PROBLEM: Answer = {
   headers: ['cache-control', 'vary'],
 };
 
+/** Of the codes of one status: what their callers meet most. */
+const USUAL: readonly ErrorCode[] = [
+  'invalid_body',
+  'invalid_api_key',
+  'invalid_admin_token',
+  'advertiser_forbidden',
+  'forbidden',
+  'rate_limited',
+  'upstream_error',
+  'upstream_circuit_open',
+];
+
+/** Of the code that callers meet most, else of the first one. @param status null: any of its class */
+function exampleOf(codes: readonly ErrorCode[], status: number | null): object {
+  if (codes.includes('invalid_query')) return INVALID_QUERY;
+  const isOf = (one: ErrorCode) => codes.includes(one);
+  const own = codes.find((one) => one !== 'upstream_rejected');
+  const code = USUAL.find(isOf) ?? own ?? 'upstream_rejected';
+  const { title, meaning: detail, remedy: help } = CATALOGUE[code];
+  const type = `/docs/errors/${code}`;
+  return { type, title, status: status ?? 404, code, detail, help, requestId: REQUEST_ID };
+}
+
 /** @param status null: any of its class */
 function problem(codes: readonly ErrorCode[], status: number | null): Answer {
   const narrowed: Record<string, TSchema> = {
@@ -109,7 +134,11 @@ function problem(codes: readonly ErrorCode[], status: number | null): Answer {
   return {
     name: [status ?? '4XX', ...codes].join('.'),
     description: codes.map((code) => `\`${code}\`: ${CATALOGUE[code].meaning}`).join('\n\n'),
-    content: { [PROBLEM_TYPE]: Type.Intersect([PROBLEM, Type.Object(narrowed)]) },
+    content: {
+      [PROBLEM_TYPE]: Type.Intersect([PROBLEM, Type.Object(narrowed)], {
+        examples: [exampleOf(codes, status)],
+      }),
+    },
     headers: headersOf(status),
   };
 }

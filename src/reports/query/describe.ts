@@ -15,12 +15,26 @@ const KINDS: Readonly<Record<Kind, TSchema>> = {
 
 /** Of single parameters, where their kind does not say enough. */
 const ABOUT: Readonly<Record<string, string>> = {
+  advertiserId: 'The advertiser whose data is reported.',
+  byDate: 'Splits the report by date.',
+  byCampaign: 'Splits the report by campaign.',
+  dateFrom: 'First day of the period.',
+  dateTo: 'Last day of the period.',
+  campaignIds: "These campaigns alone. The platform's document does not name it.",
   spentBased:
     "Currency of spend: USD or the advertiser's local currency. The platform's document names no values, so any text is passed on; its simulator takes usd (also if absent) and local.",
 };
 
-const schemaOf = (name: string, kind: Kind): TSchema =>
-  Object.hasOwn(ABOUT, name) ? { ...KINDS[kind], description: ABOUT[name] } : KINDS[kind];
+const aboutOf = (name: string): { description?: string } => {
+  const description = ABOUT[name];
+  return description === undefined ? {} : { description };
+};
+
+function schemaOf(name: string, kind: Kind): TSchema {
+  const { description, ...schema }: TSchema & { description?: string } = KINDS[kind];
+  const all = [ABOUT[name], description].filter((one) => one !== undefined);
+  return all.length === 0 ? schema : { ...schema, description: all.join(' ') };
+}
 
 const flag = (description: string) => Type.Optional(words(['1', '0'], description));
 
@@ -75,7 +89,7 @@ export function describeQuery(table: ParameterTable): TObject {
 export function describeBody(table: ParameterTable): TObject {
   const known = [...table.kinds].map(([name, kind]): [string, TSchema] => [
     name,
-    Type.Optional(kind === 'flag' ? Type.Boolean() : schemaOf(name, kind)),
+    Type.Optional(kind === 'flag' ? Type.Boolean(aboutOf(name)) : schemaOf(name, kind)),
   ]);
   return Type.Object(Object.fromEntries(known), { additionalProperties: true });
 }

@@ -79,6 +79,23 @@ describe.each(['data', 'admin'] as const)('the document of the %s plane', (plane
     expect(servers).toEqual([{ url: '/', description: 'This gateway.' }]);
   });
 
+  it('has for each problem an example of its own status', async () => {
+    const { document } = await describedPlane(plane);
+    const { responses } = document.components as unknown as {
+      responses: Record<
+        string,
+        { content?: Record<string, { schema: { examples?: { status: number }[] } }> }
+      >;
+    };
+    const statuses = Object.entries(responses).flatMap(([name, { content }]) =>
+      /^\d{3}\./.test(name)
+        ? [[name.slice(0, 3), String(content?.['application/problem+json']?.schema.examples?.[0]?.status)]]
+        : [],
+    );
+    expect(statuses.length).toBeGreaterThan(10);
+    expect(statuses.filter(([status, shown]) => status !== shown)).toEqual([]);
+  });
+
   it('has examples that its own schemas accept, of problems and of what callers send and get', async () => {
     const { document } = await describedPlane(plane);
     const found: string[] = [];
