@@ -85,7 +85,6 @@ it('a fault of the form replaces the error of the report before', async () => {
   await old.waitFor();
   await page.getByRole('combobox', { name: 'Advertiser' }).fill('1,');
   await page.getByRole('button', { name: 'Show the report' }).click();
-  const form = page.getByRole('form', { name: 'Report' }).getByRole('alert');
-  await expect.poll(() => form.textContent()).not.toBe('');
+  await page.getByRole('alert').getByText('Enter the id of an advertiser, a whole number.').waitFor();
   expect(await old.count()).toBe(0);
 });
