@@ -1,20 +1,34 @@
 /** Two periods of a report beside each other: nothing is added that does not add up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Against, otherPeriod, periodsInWords } from '../../src/web/explorer/against.js';
+import {
+  type Against,
+  choicesOf,
+  monthsApart,
+  otherPeriod,
+  pairsInWords,
+  periodsInWords,
+} from '../../src/web/explorer/against.js';
 import { columnsOf, type ReportColumn } from '../../src/web/explorer/columns.js';
-import { changeOf, compareGroups, spanValues } from '../../src/web/explorer/compare.js';
+import { changeOf, compareGroups, meanPerDay, spanValues } from '../../src/web/explorer/compare.js';
 import { groupRows } from '../../src/web/explorer/group.js';
 import { calculatedColumns } from '../../src/web/explorer/measures.js';
 import type { Row } from '../../src/web/explorer/parse.js';
 import { daysOf } from '../../src/web/explorer/question.js';
-import { periodWords } from '../../src/web/explorer/spans.js';
+import { besideSpans, periodWords, spansOf, wholeIn } from '../../src/web/explorer/spans.js';
 
 const FIRST = Date.parse('2020-01-01');
 const dayAt = (index: number) => new Date(FIRST + index * 86_400_000).toISOString().slice(0, 10);
 const periods = fc
   .tuple(fc.nat(3000), fc.nat(400))
   .map(([from, length]) => ({ from: dayAt(from), to: dayAt(from + length) }));
+
+/** Up to 15 whole months. */
+const months = fc.tuple(fc.nat(200), fc.nat(14)).map(([first, more]) => {
+  const startOf = (month: number) => new Date(Date.UTC(2015, month)).toISOString().slice(0, 10);
+  const after = new Date(Date.UTC(2015, first + more + 1)).getTime();
+  return { from: startOf(first), to: new Date(after - 86_400_000).toISOString().slice(0, 10) };
+});
 
 const chosen = (part: Partial<Against>): Against => ({
   against: '',
@@ -30,9 +44,11 @@ describe('the other period', () => {
   it('that is before has as many days, and ends where this one begins', () => {
     fc.assert(
       fc.property(periods, (now) => {
-        const before = otherPeriod(chosen({ against: 'previous' }), now) ?? now;
-        expect(daysOf(before)).toHaveLength(daysOf(now).length);
-        expect(daysOf({ from: before.to, to: now.from })).toHaveLength(2);
+        for (const against of wholeIn(now, 'month') > 0 ? ['days'] : ['days', 'previous']) {
+          const before = otherPeriod(chosen({ against }), now) ?? now;
+          expect(daysOf(before)).toHaveLength(daysOf(now).length);
+          expect(daysOf({ from: before.to, to: now.from })).toHaveLength(2);
+        }
       }),
     );
   });
@@ -48,6 +64,102 @@ describe('the other period', () => {
       }),
     );
     expect(otherPeriod(year, { from: '2024-02-29', to: '2024-02-29' })?.from).toBe('2023-02-28');
+  });
+
+  it('of whole months before is as many whole months, which end where these begin', () => {
+    fc.assert(
+      fc.property(months, (now) => {
+        const before = otherPeriod(chosen({ against: 'previous' }), now) ?? now;
+        expect(wholeIn(before, 'month')).toBe(wholeIn(now, 'month'));
+        expect(daysOf({ from: before.to, to: now.from })).toHaveLength(2);
+      }),
+    );
+    const july = otherPeriod(chosen({ against: 'previous' }), { from: '2026-07-01', to: '2026-07-31' });
+    expect(july).toEqual({ from: '2026-06-01', to: '2026-06-30' });
+  });
+
+  it('of whole months a year before is the same months, whole, also in February', () => {
+    const year = chosen({ against: 'year' });
+    fc.assert(
+      fc.property(months, (now) => {
+        const before = otherPeriod(year, now) ?? now;
+        expect(wholeIn(before, 'month')).toBe(wholeIn(now, 'month'));
+        expect(before.from.slice(5)).toBe(now.from.slice(5));
+        expect(before.to.slice(0, 7)).toBe(`${Number(now.to.slice(0, 4)) - 1}${now.to.slice(4, 7)}`);
+      }),
+    );
+    const ends = ['2024-02-29', '2025-02-28'].map(
+      (to) => otherPeriod(year, { from: `${to.slice(0, 7)}-01`, to })?.to,
+    );
+    expect(ends).toEqual(['2023-02-28', '2024-02-29']);
+  });
+
+  it('of whole months has each day beside the same day of the month, and no day twice', () => {
+    fc.assert(
+      fc.property(months, fc.constantFrom('previous', 'year'), (now, against) => {
+        const before = otherPeriod(chosen({ against }), now) ?? now;
+        const apart = monthsApart(chosen({ against }), now);
+        const spans = spansOf(now, 'day');
+        const beside = besideSpans(spans, before, apart);
+        const pairs = spans.flatMap(({ start }, index) => (beside[index] ?? []).map((day) => [start, day]));
+        expect(pairs.filter(([day, other]) => day?.slice(8) !== other?.slice(8))).toEqual([]);
+        expect(new Set(beside.flat()).size).toBe(beside.flat().length);
+        // The first 28 days are in every month.
+        const firsts = daysOf(before).filter((day) => Number(day.slice(8)) <= 28);
+        expect(firsts.every((day) => beside.flat().includes(day))).toBe(true);
+        expect(besideSpans(spansOf(now, 'month'), before, apart).flat()).toEqual(daysOf(before));
+        const weeks = besideSpans(spansOf(now, 'week'), before, apart).flat();
+        expect(weeks).toEqual(beside.flat());
+      }),
+    );
+  });
+
+  it('is offered by the name of what it is: months, weeks or days', () => {
+    const titles = (from: string, to: string, part: Partial<Against> = {}) =>
+      choicesOf(chosen(part), { from, to }).map(([, title]) => title);
+    expect(titles('2026-07-01', '2026-07-31')).toEqual([
+      'nothing',
+      'the month before',
+      'the 31 days before',
+      'the same month a year before',
+      'other days …',
+    ]);
+    expect(titles('2026-07-01', '2026-09-30').slice(1, 4)).toEqual([
+      'the 3 months before',
+      'the 92 days before',
+      'the same months a year before',
+    ]);
+    expect(titles('2026-07-01', '2026-07-31', { weekdays: '1' })[1]).toBe('the 31 days before');
+    expect(titles('2026-11-16', '2026-11-22')).toEqual([
+      'nothing',
+      'the week before',
+      'a year before',
+      'other days …',
+    ]);
+    expect(titles('2026-11-09', '2026-11-22')[1]).toBe('the 2 weeks before');
+    expect(titles('2026-11-10', '2026-11-22')[1]).toBe('the 13 days before');
+    expect(titles('2026-11-10', '2026-11-10')[1]).toBe('the day before');
+    // Whatever is chosen is among them.
+    expect(choicesOf(chosen({ against: 'days' }), null).map(([value]) => value)).toContain('days');
+  });
+
+  it('says which days stand beside each other, and which have none', () => {
+    const words = (from: string, to: string, by: 'day' | 'week' | 'month', against = 'previous') => {
+      const now = { from, to };
+      const before = otherPeriod(chosen({ against }), now) ?? now;
+      return pairsInWords(chosen({ against }), now, before, by);
+    };
+    expect(words('2026-07-01', '2026-07-31', 'day')).toBe(
+      'Each day stands beside the same day of the month: 1 Jul 2026 beside 1 Jun 2026. 31 Jul 2026 has none beside it, but is in the totals.',
+    );
+    expect(words('2026-03-01', '2026-03-31', 'week')).toMatch(
+      /29 Mar 2026, 30 Mar 2026, 31 Mar 2026 have none beside them, but are in the totals\.$/,
+    );
+    expect(words('2026-06-01', '2026-06-30', 'day')).toMatch(/31 May 2026 has none beside it/);
+    expect(words('2026-08-01', '2026-08-31', 'day')).toMatch(/1 Jul 2026\.$/);
+    expect(words('2026-07-01', '2026-07-31', 'month')).toBe('Each month stands beside a whole month.');
+    expect(words('2026-07-02', '2026-07-31', 'day')).toBeNull();
+    expect(words('2026-07-02', '2026-07-31', 'week')).toMatch(/^Each week stands beside as many days/);
   });
 
   it('is null for any other word, and for custom days that are no period', () => {
@@ -184,6 +296,16 @@ describe('a change', () => {
       }),
     );
   });
+});
+
+it('the mean per day divides what adds up by the days of each period, and nothing else', () => {
+  const rows = [{ clicks: 310, spent: 31, impressions: 62, reach: 7 }];
+  const columns = columnsIn(rows);
+  const changes = new Map(columns.map(({ name }) => [name, changeOf(310, 270)]));
+  const total = { key: '', title: 'Total', in: 'both' as const, changes };
+  const mean = meanPerDay(total, columns, { now: 31, before: 30 });
+  expect(mean.changes.get('clicks')).toEqual({ now: 10, before: 9, diff: 1, percent: 100 / 9 });
+  expect([...mean.changes.keys()]).toEqual(['clicks', 'spent', 'impressions']);
 });
 
 describe('the lines of a chart', () => {

@@ -173,7 +173,7 @@ describe('the weeks and months of a period', () => {
   it('stand beside as many days of another period, from the same place in it', () => {
     const spans = spansOf({ from: '2026-10-30', to: '2026-11-10' }, 'week');
     const beside = (to: string) =>
-      besideSpans(spans, { from: '2026-10-18', to }).map((days) => toldDays(days));
+      besideSpans(spans, { from: '2026-10-18', to }, 0).map((days) => toldDays(days));
     expect(beside('2026-10-29')).toEqual([
       '18 Oct to 20 Oct 2026',
       '21 Oct to 27 Oct 2026',
@@ -230,6 +230,12 @@ describe('a number', () => {
     expect(spaced(german.full(0.7129, 'share', null))).toBe('0,71 %');
     expect(german.full(1204, 'number', 'EUR')).toBe('1.204');
     expect(english.exact(43.5938, 'money', 'USD')).toBe('$43.5938');
+    const signed = ([120.5, -3, 0.0421, 0] as const).map((value, index) =>
+      english.signed(value, (['money', 'number', 'share', 'money'] as const)[index] ?? 'number', 'USD'),
+    );
+    expect(signed).toEqual(['+$120.50', '-3', '+0.04 percentage points', '$0.00']);
+    expect(spaced(german.signed(57.7, 'money', 'EUR'))).toBe('+57,70 €');
+    expect(english.percent(-12.34)).toBe('-12.3 %');
     expect([english.short(1204, 'money', 'USD'), english.short(12, 'share', null)]).toEqual(['$1.2K', '12%']);
   });
 });

@@ -30,7 +30,8 @@ beforeAll(async () => {
 });
 
 const explorer = (hash = '') => `${gateway.data}/explorer${hash}`;
-const MONTH = '#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&_period=last_30_days';
+const CAMPAIGNS = '#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1';
+const MONTH = `${CAMPAIGNS}&byCampaign=1&_period=last_30_days`;
 
 /** @returns the texts that are wider than their cells; a table wider than its frame scrolls */
 const cutOff = (page: Page) =>
@@ -345,7 +346,7 @@ describe('a comparison', () => {
       .toEqual([
         'Total',
         ...Array.from({ length: 7 }, () =>
-          expect.stringMatching(/^\$?[\d,.]+%? [+-]?[\d,.]+ \([+-]?[\d.,]+ %\)$/),
+          expect.stringMatching(/^\$?[\d,.]+%? [+-]?\$?[\d,.]+( percentage points)? \([+-]?[\d.,]+ %\)$/),
         ),
       ]);
     expect(await cells.nth(4).getAttribute('data-title')).toBe('Reach');
@@ -357,7 +358,8 @@ describe('a comparison', () => {
 
 describe('a comparison by week', () => {
   it('has each week beside as many days of the other period, and says so; people have none', async () => {
-    const address = `${MONTH.replace('&byCampaign=1', '')}&against=previous&by=week`;
+    const days = 'dateFrom=2026-03-06&dateTo=2026-04-04';
+    const address = `${CAMPAIGNS}&${days}&against=previous&by=week`;
     const { page, faults } = await signedIn(explorer(address), 'Team key', key);
     const card = page.getByRole('region', { name: /^Compared with/ });
     await card.getByRole('img', { name: 'Impressions by week in both periods' }).waitFor();
@@ -369,6 +371,32 @@ describe('a comparison by week', () => {
       .waitFor();
     await page.getByLabel('Measure').selectOption('reach');
     await card.getByText(/Reach counts people.*there is none by week; choose Day/).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('a comparison of a month', () => {
+  it('is with the month before, and has the mean per day, differences with units, and what stands beside what', async () => {
+    const address = `${CAMPAIGNS}&dateFrom=2026-03-01&dateTo=2026-03-31&metric=spent`;
+    const { page, faults } = await signedIn(explorer(address), 'Team key', key);
+    await page.getByLabel('Compare with').selectOption({ label: 'the month before' });
+    const card = page.getByRole('region', { name: 'Compared with 1 Feb to 28 Feb 2026' });
+    await card
+      .getByText(/Mean per day: \$[\d,.]+; \$[\d,.]+; \$[\d,.]+ (more|less) \([+-][\d.]+ %\)\.$/)
+      .waitFor();
+    await card
+      .getByText(
+        'Each day stands beside the same day of the month: 1 Mar 2026 beside 1 Feb 2026. 29 Mar 2026, 30 Mar 2026, 31 Mar 2026 have none beside them, but are in the totals.',
+      )
+      .waitFor();
+    const mean = await card.locator('tfoot tr').last().locator('td').allInnerTexts();
+    expect(mean.slice(0, 2).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
+      'Mean per day',
+      expect.stringMatching(/^\$[\d,.]+ [+-]\$[\d,.]+ \([+-][\d.]+ %\)$/),
+    ]);
+    await page.getByLabel('Compare with').selectOption({ label: 'the 31 days before' });
+    await page.getByRole('region', { name: 'Compared with 29 Jan to 28 Feb 2026' }).waitFor();
+    expect(await page.getByText('Mean per day').count()).toBe(0);
     expect(faults).toEqual([]);
   });
 });

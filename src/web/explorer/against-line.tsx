@@ -1,15 +1,20 @@
 /** Chooses the other period of a comparison. */
 import { SelectLine } from '../ui/fields.js';
-import { AGAINST } from './against.js';
-import type { Viewed } from './question.js';
+import { choicesOf } from './against.js';
+import type { Period, Viewed } from './question.js';
 
-export function AgainstLine({ view, setView }: Pick<Viewed, 'view' | 'setView'>) {
+interface LineProps extends Pick<Viewed, 'view' | 'setView'> {
+  /** Of the report; null: unknown. */
+  readonly now: Period | null;
+}
+
+export function AgainstLine({ view, setView, now }: LineProps) {
   const { against, weekdays } = view;
   return (
     <div class="row">
       <SelectLine
         label="Compare with"
-        options={AGAINST}
+        options={choicesOf(view, now)}
         value={against}
         choose={(chosen) => setView({ against: chosen })}
       />

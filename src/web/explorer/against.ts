@@ -1,17 +1,30 @@
 /** The other period of a comparison: which days it has, and both periods in words. Pure. */
 import { DATE, dayAfter, daysOf, type Period, type ViewState } from './question.js';
-import { periodWords } from './spans.js';
+import { besideSpans, monthsEarlier, periodWords, type SpanName, spansOf, wholeIn } from './spans.js';
 
 /** Members of the view that choose the other period. */
 export type Against = Pick<ViewState, 'against' | 'weekdays' | 'otherFrom' | 'otherTo'>;
 
-/** Choices, and their titles. */
-export const AGAINST = [
-  ['', 'nothing'],
-  ['previous', 'the days before'],
-  ['year', 'a year before'],
-  ['custom', 'other days …'],
-] as const;
+/**
+ * The choices with their titles, for a period. `previous`: as many days, and of whole months as many months.
+ * @param now null: unknown
+ */
+export function choicesOf(chosen: Against, now: Period | null): [value: string, title: string][] {
+  const days = now === null ? 0 : daysOf(now).length;
+  const months = now === null ? 0 : monthsApart({ ...chosen, against: 'previous' }, now);
+  const weeks = now === null ? 0 : wholeIn(now, 'week');
+  const before = (count: number, noun: string) =>
+    count === 1 ? `the ${noun} before` : `the ${count} ${noun}s before`;
+  const byDay: [string, string] = ['days', days === 0 ? 'the days before' : before(days, 'day')];
+  const previous = months > 0 ? before(months, 'month') : weeks > 0 ? before(weeks, 'week') : byDay[1];
+  return [
+    ['', 'nothing'],
+    ['previous', previous],
+    ...(months > 0 || chosen.against === 'days' ? [byDay] : []),
+    ['year', months > 0 ? `the same ${months === 1 ? 'month' : 'months'} a year before` : 'a year before'],
+    ['custom', 'other days …'],
+  ];
+}
 
 const isDay = (text: string): boolean => DATE.test(text) && !Number.isNaN(Date.parse(text));
 
@@ -20,6 +33,11 @@ const isDay = (text: string): boolean => DATE.test(text) && !Number.isNaN(Date.p
  * @returns null if there is no such period
  */
 export function otherPeriod(chosen: Against, now: Period): Period | null {
+  const months = monthsApart(chosen, now);
+  if (months > 0) {
+    const after = dayAfter(now.to, 1);
+    return { from: monthsEarlier(now.from, months), to: dayAfter(monthsEarlier(after, months), -1) };
+  }
   const plain = plainPeriod(chosen, now);
   if (plain === null || chosen.weekdays === '') return plain;
   const from = dayAfter(plain.from, shiftOf(chosen, plain, now));
@@ -28,9 +46,18 @@ export function otherPeriod(chosen: Against, now: Period): Period | null {
   return { from, to: dayAfter(from, length - 1) };
 }
 
+/** How many months the other period of whole months is before; 0: the periods are of days. */
+export function monthsApart({ against, weekdays }: Against, now: Period): number {
+  const months = weekdays === '' ? wholeIn(now, 'month') : 0;
+  if (against === 'previous') return months;
+  return against === 'year' && months > 0 ? 12 : 0;
+}
+
+const isBefore = (against: string): boolean => against === 'previous' || against === 'days';
+
 function plainPeriod({ against, otherFrom, otherTo }: Against, now: Period): Period | null {
   const days = daysOf(now).length;
-  if (against === 'previous') return { from: dayAfter(now.from, -days), to: dayAfter(now.from, -1) };
+  if (isBefore(against)) return { from: dayAfter(now.from, -days), to: dayAfter(now.from, -1) };
   if (against === 'year') return { from: yearBefore(now.from), to: yearBefore(now.to) };
   if (against !== 'custom' || !isDay(otherFrom)) return null;
   const to = otherTo === '' ? dayAfter(otherFrom, days - 1) : otherTo;
@@ -42,7 +69,7 @@ function shiftOf({ against }: Against, { from }: Period, now: Period): number {
   const apart = Math.round((Date.parse(now.from) - Date.parse(from)) / 86_400_000);
   const rest = ((apart % 7) + 7) % 7;
   // The days before end before this period begins, so they move back only.
-  if (against === 'previous') return rest === 0 ? 0 : rest - 7;
+  if (isBefore(against)) return rest === 0 ? 0 : rest - 7;
   return rest <= 3 ? rest : rest - 7;
 }
 
@@ -62,4 +89,26 @@ export function periodsInWords(chosen: Against, now: Period, before: Period): st
   const weeks = Math.abs(apart) / 7;
   const where = apart < 0 ? 'later' : 'earlier';
   return `${both} The other period begins ${weeks} ${weeks === 1 ? 'week' : 'weeks'} ${where}, so each day stands beside the same weekday.${lengths}`;
+}
+
+/** Which days stand beside each other, and of whole months which have none beside them; null: each the one at its place. */
+export function pairsInWords(chosen: Against, now: Period, before: Period, by: SpanName): string | null {
+  const months = monthsApart(chosen, now);
+  if (months === 0)
+    return by === 'day'
+      ? null
+      : `Each ${by} stands beside as many days of the other period, from the same place in it.`;
+  if (by === 'month') return 'Each month stands beside a whole month.';
+  const spans = spansOf(now, 'day');
+  const beside = besideSpans(spans, before, months);
+  const paired = new Set(beside.flat());
+  const alone = [
+    ...spans.filter((_, index) => beside[index]?.length === 0).map(({ start }) => start),
+    ...daysOf(before).filter((day) => !paired.has(day)),
+  ];
+  const told = (day: string) => periodWords({ from: day, to: day });
+  const first = `${told(now.from)} beside ${told(before.from)}`;
+  const are = alone.length === 1 ? 'has none beside it, but is' : 'have none beside them, but are';
+  const left = alone.length === 0 ? '' : ` ${alone.map(told).join(', ')} ${are} in the totals.`;
+  return `Each day stands beside the same day of the month: ${first}.${left}`;
 }

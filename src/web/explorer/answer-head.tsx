@@ -6,7 +6,7 @@ import { CopyLink } from './copy-link.js';
 import type { Meta } from './parse.js';
 import type { Viewed } from './question.js';
 import { Known } from './report-rows.js';
-import { toldPeriod } from './spans.js';
+import { closedPeriod, toldPeriod } from './spans.js';
 
 interface HeadProps extends Viewed {
   /** Whose report it is. */
@@ -39,7 +39,7 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
       </div>
     </div>
     {children}
-    <AgainstLine {...viewed} />
+    <AgainstLine {...viewed} now={closedPeriod(meta?.period)} />
     {meta === null ? null : <Known meta={meta} />}
   </Card>
 );

@@ -3,16 +3,24 @@ import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
-import { otherPeriod, periodsInWords } from './against.js';
+import { monthsApart, otherPeriod, pairsInWords, periodsInWords } from './against.js';
 import { chosenFirst, currencyOf, exactly, type ReportColumn, titleOf, written } from './columns.js';
-import { type Change, type ComparedGroup, compareGroups, compareTotals, spanValues } from './compare.js';
+import {
+  type Change,
+  type ComparedGroup,
+  changeOf,
+  compareGroups,
+  compareTotals,
+  meanPerDay,
+  spanValues,
+} from './compare.js';
 import { allColumnsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { advertisersOf, type Period, type Viewed } from './question.js';
+import { advertisersOf, daysOf, type Period, type Viewed } from './question.js';
 import { combine } from './several.js';
 import { Progress } from './several-progress.js';
-import { besideSpans, periodWords, spanIn, spansOf, toldDays } from './spans.js';
+import { besideSpans, closedPeriod, periodWords, spanIn, spansOf, toldDays } from './spans.js';
 import { useReport } from './use-report.js';
 import { isOpen, partsOf, useSeveral } from './use-several.js';
 
@@ -23,9 +31,8 @@ interface CompareProps extends Viewed {
 
 export function CompareReport(props: CompareProps) {
   const { report, view } = props;
-  const { from = null, to = null } = report.meta.period ?? {};
   if (view.against === '') return null;
-  const now = from === null || to === null ? null : { from, to };
+  const now = closedPeriod(report.meta.period);
   const before = now === null ? null : otherPeriod(view, now);
   if (now === null || before === null) return <p class="note info">{faultOf(props, now)}</p>;
   const question = { ...props.question, period: '', dateFrom: before.from, dateTo: before.to };
@@ -107,11 +114,18 @@ function Both(both: BothProps) {
   const [chosen] = ordered;
   if (chosen === undefined) return <Empty>Neither period has rows.</Empty>;
   const total = compareTotals(report, other, measures);
+  const days = { now: daysOf(both.now).length, before: daysOf(both.before).length };
+  const mean = days.now === days.before ? null : meanPerDay(total, measures, days);
   return (
     <>
-      <Totals {...both} column={chosen} currency={currency} change={total.changes.get(chosen.name)} />
+      <Totals {...both} column={chosen} currency={currency} total={total} mean={mean} />
       {report.meta.split.includes('date') ? <Overlay {...both} column={chosen} currency={currency} /> : null}
-      <ChangesTable groups={groups} total={total} measures={ordered} currency={currency} />
+      <ChangesTable
+        groups={groups}
+        feet={mean === null ? [total] : [total, mean]}
+        measures={ordered}
+        currency={currency}
+      />
     </>
   );
 }
@@ -122,18 +136,26 @@ interface OfColumn extends BothProps {
   readonly currency: string | null;
 }
 
-/** The measure, its unit, both totals and their difference in a sentence. */
-function Totals(props: OfColumn & { readonly change: Change | undefined }) {
-  const { column, currency, now, before, change } = props;
-  const { now: here = null, before: there = null, diff = null, percent = null } = change ?? {};
+interface TotalsProps extends OfColumn {
+  readonly total: ComparedGroup;
+  /** Null: both periods have as many days. */
+  readonly mean: ComparedGroup | null;
+}
+
+/** The measure, its unit, both totals and their difference in a sentence; of periods of other lengths the means per day, too. */
+function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
+  const changeIn = (group: ComparedGroup | null) => group?.changes.get(column.name) ?? changeOf(null, null);
   const text = (value: number | null) => written(value, column, currency);
-  const both = `${text(here)} from ${periodWords(now)}; ${text(there)} from ${periodWords(before)}`;
+  const told = (change: Change, [here, there]: readonly [string, string]) =>
+    `${text(change.now)}${here}; ${text(change.before)}${there}; ${differenceIn(change, column, text)}.`;
+  const [sums, means] = [changeIn(total), changeIn(mean)];
   return (
     <p>
       <strong>{unitWords(column, currency)}</strong>:{' '}
-      {diff === null
-        ? whyNoTotal(column, here, there, text)
-        : `${both}; ${differenceIn(diff, percent, column, text)}.`}
+      {sums.diff === null
+        ? whyNoTotal(column, sums, text)
+        : told(sums, [` from ${periodWords(now)}`, ` from ${periodWords(before)}`])}
+      {means.diff === null ? null : ` Mean per day: ${told(means, ['', ''])}`}
     </p>
   );
 }
@@ -144,29 +166,18 @@ function unitWords({ title, unit }: ReportColumn, currency: string | null): stri
   return unit === 'share' ? `${title}, %` : title;
 }
 
-function differenceIn(
-  diff: number,
-  percent: number | null,
-  { unit }: ReportColumn,
-  text: (value: number) => string,
-): string {
-  if (diff === 0) return 'no difference';
+type TextOf = (value: number | null) => string;
+
+function differenceIn({ diff, percent }: Change, { unit }: ReportColumn, text: TextOf): string {
+  if (diff === null || diff === 0) return 'no difference';
   const size = Math.abs(diff);
-  const words = unit === 'share' ? `${numbers.full(size, unit, null)} points` : text(size);
-  return `${words} ${diff < 0 ? 'less' : 'more'}${percent === null ? '' : ` (${signedShare(percent)})`}`;
+  const words = unit === 'share' ? `${numbers.full(size, 'money', null)} percentage points` : text(size);
+  return `${words} ${diff < 0 ? 'less' : 'more'}${percent === null ? '' : ` (${numbers.percent(percent)})`}`;
 }
 
-const signedShare = (percent: number): string => `${numbers.signed(percent, 1)} %`;
-
-function whyNoTotal(
-  { noSum }: ReportColumn,
-  here: number | null,
-  there: number | null,
-  text: (value: number) => string,
-): string {
+function whyNoTotal({ noSum }: ReportColumn, { now, before }: Change, text: TextOf): string {
   if (noSum !== null) return `no total of both periods. ${noSum}`;
-  const now = here === null ? 'none' : text(here);
-  return `${now} in this period; ${there === null ? 'none' : text(there)} in the other.`;
+  return `${now === null ? 'none' : text(now)} in this period; ${before === null ? 'none' : text(before)} in the other.`;
 }
 
 /** By day, week or month of this period; beside each stand the days of the other period at the same places. */
@@ -174,7 +185,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
   const by = spanIn(view.by);
   const { times, steps, lines } = useMemo(() => {
     const spans = spansOf(now, by);
-    const there = besideSpans(spans, before);
+    const there = besideSpans(spans, before, monthsApart(view, now));
     return {
       times: spans.map(({ start }) => Date.parse(start) / 1000),
       steps: {
@@ -202,7 +213,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
         },
       ],
     };
-  }, [report, other, column, by, now.from, now.to, before.from, before.to]);
+  }, [report, other, column, by, view.against, view.weekdays, now.from, now.to, before.from, before.to]);
   if (lines.every(({ values }) => values.every((value) => value === null)))
     return (
       <Empty>
@@ -214,6 +225,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
     );
   const { unit, ratio } = column;
   const words = unitWords(column, currency);
+  const paired = pairsInWords(view, now, before, by);
   return (
     <>
       <h3>
@@ -230,11 +242,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
         absent={ratio === null ? 'no row' : 'no value'}
         whole={unit === 'number' && ratio === null}
       />
-      {by === 'day' ? null : (
-        <p class="small quiet">
-          Each {by} stands beside as many days of the other period, from the same place in it.
-        </p>
-      )}
+      {paired === null ? null : <p class="small quiet">{paired}</p>}
     </>
   );
 }
@@ -243,13 +251,13 @@ const MOST_GROUPS = 200;
 
 interface ChangesTableProps {
   readonly groups: readonly ComparedGroup[];
-  /** Includes groups that are not shown. */
-  readonly total: ComparedGroup;
+  /** Of all groups, also those that are not shown. */
+  readonly feet: readonly ComparedGroup[];
   readonly measures: readonly ReportColumn[];
   readonly currency: string | null;
 }
 
-function ChangesTable({ groups, total, measures, currency }: ChangesTableProps) {
+function ChangesTable({ groups, feet, measures, currency }: ChangesTableProps) {
   const columns = measures.map(
     (column): Column<ComparedGroup> => ({
       title: column.title,
@@ -267,7 +275,7 @@ function ChangesTable({ groups, total, measures, currency }: ChangesTableProps) 
         rows={groups.slice(0, MOST_GROUPS)}
         keyOf={({ key }) => `group ${key}`}
         columns={[{ title: 'Group', cell: titled, by: ({ title }) => title }, ...columns]}
-        feet={[total]}
+        feet={feet}
       />
       <p class="small quiet">
         A dash means no row, or no sum. Totals are the platform’s own for each period, else the sum of the
@@ -301,8 +309,8 @@ function ChangeCell({ change, column, currency }: ChangeCellProps) {
       {text(now)}
       <br />
       <span class="small quiet">
-        {diff === null ? `before: ${text(before)}` : numbers.signed(diff, 2)}
-        {percent === null ? '' : ` (${signedShare(percent)})`}
+        {diff === null ? `before: ${text(before)}` : numbers.signed(diff, column.unit, currency)}
+        {percent === null ? '' : ` (${numbers.percent(percent)})`}
       </span>
     </span>
   );

@@ -70,6 +70,29 @@ export function compareTotals(now: Report, before: Report, measures: readonly Re
   return { key: '', title: 'Total', in: 'both', changes: new Map(changes) };
 }
 
+/**
+ * What adds up, divided by the days of each period, which differ in length.
+ * @param total of both periods. @param days of each
+ */
+export function meanPerDay(
+  total: ComparedGroup,
+  measures: readonly ReportColumn[],
+  days: Readonly<Record<'now' | 'before', number>>,
+): ComparedGroup {
+  const meanIn = (change: Change | undefined, period: 'now' | 'before') => {
+    const sum = change?.[period] ?? null;
+    return sum === null ? null : rounded(sum / days[period]);
+  };
+  const changes = measures.flatMap(({ name, ratio, noSum }): [string, Change][] => {
+    if (ratio !== null || noSum !== null) return [];
+    const change = total.changes.get(name);
+    return [[name, changeOf(meanIn(change, 'now'), meanIn(change, 'before'))]];
+  });
+  return { key: 'mean', title: 'Mean per day', in: 'both', changes: new Map(changes) };
+}
+
+const rounded = (mean: number): number => (Math.abs(mean) < 1 ? tidy(mean) : Math.round(mean * 100) / 100);
+
 /** The platform's own total of a report, else that of its rows; null if there is none, or amounts have different currencies. */
 export function totalOf({ rows, meta }: Report, column: ReportColumn): number | null {
   if (mixesMoney(column, rows)) return null;

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../ui/parts.js';
 import type { Meta } from './parse.js';
 import { reportHref, type Viewed } from './question.js';
-import { periodWords } from './spans.js';
+import { closedPeriod, periodWords } from './spans.js';
 
 /** How long the page says so. */
 const COPIED_MS = 3_000;
@@ -14,8 +14,7 @@ interface CopyProps extends Pick<Viewed, 'question' | 'view'> {
 
 /** Of a relative period the days are fixed; the address of the page keeps moving. */
 export function CopyLink({ question, view, period }: CopyProps) {
-  const { from = null, to = null } = period ?? {};
-  const days = question.period === '' || from === null || to === null ? null : { from, to };
+  const days = question.period === '' ? null : closedPeriod(period);
   const fixed = days && reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view);
   const link = new URL(fixed ?? location.hash, location.href).href;
   const [state, setState] = useState<'' | 'copied' | 'refused'>('');

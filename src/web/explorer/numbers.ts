@@ -19,15 +19,8 @@ export function numbersIn(locale: string) {
     /** `1,204` */
     whole: (value: number): string => format(value, { maximumFractionDigits: 0 }),
     /** `€3.42`; money and percentages have two decimals, up to four if they are small. @param currency null: unknown */
-    full(value: number, unit: Unit, currency: string | null): string {
-      if (unit === 'number') return format(value, { maximumFractionDigits: 4 });
-      const most = value !== 0 && Math.abs(value) < SMALL ? 4 : 2;
-      return format(value, {
-        ...styleOf(unit, currency),
-        minimumFractionDigits: 2,
-        maximumFractionDigits: most,
-      });
-    },
+    full: (value: number, unit: Unit, currency: string | null): string =>
+      format(value, optionsOf(value, unit, currency)),
     /** `€1.2K`, for axes. */
     short: (value: number, unit: Unit, currency: string | null): string =>
       format(value, {
@@ -39,10 +32,26 @@ export function numbersIn(locale: string) {
     /** Not rounded, for the title of a cell. */
     exact: (value: number, unit: Unit, currency: string | null): string =>
       format(value, { ...styleOf(unit, currency), minimumFractionDigits: 0, maximumFractionDigits: 8 }),
-    /** `+1.2 %` and the like: with a sign unless it is 0. */
-    signed: (value: number, maximumFractionDigits: number): string =>
-      format(value, { maximumFractionDigits, signDisplay: 'exceptZero' }),
+    /** A difference with its sign, unless it is 0: `+$57.70`, `-3`, `+0.04 percentage points`. */
+    signed(value: number, unit: Unit, currency: string | null): string {
+      const isShare = unit === 'share';
+      const text = format(value, {
+        ...optionsOf(value, unit, currency),
+        ...(isShare ? { style: 'decimal' } : {}),
+        signDisplay: 'exceptZero',
+      });
+      return isShare ? `${text} percentage points` : text;
+    },
+    /** Of a change, `+1.2 %`. */
+    percent: (value: number): string =>
+      `${format(value, { maximumFractionDigits: 1, signDisplay: 'exceptZero' })} %`,
   };
+}
+
+function optionsOf(value: number, unit: Unit, currency: string | null): Intl.NumberFormatOptions {
+  if (unit === 'number') return { maximumFractionDigits: 4 };
+  const most = value !== 0 && Math.abs(value) < SMALL ? 4 : 2;
+  return { ...styleOf(unit, currency), minimumFractionDigits: 2, maximumFractionDigits: most };
 }
 
 function styleOf(unit: Unit, currency: string | null): Intl.NumberFormatOptions {

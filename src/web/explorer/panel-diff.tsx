@@ -245,7 +245,8 @@ const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
   method: 'warn',
 };
 
-const written = (value: number | null): string => (value === null ? '–' : numbers.signed(value, 2));
+const written = (value: number | null): string =>
+  value === null ? '–' : numbers.signed(value, 'number', null);
 
 /** @param of a number, or its text */
 function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Column<DiffLine> {

@@ -29,7 +29,7 @@ export const MOST_ADVERTISERS = 20;
 /**
  * State of the page. `by`: `week` or `month`, else by day; `shape` of the chart: `lines`, else stacked; `lines` of several
  * advertisers: `split`, else one for each; `sort`: a column, with `-` in front for descending; `against`: `previous`,
- * `year`, `custom` or empty; `weekdays`: `1` aligns both periods by weekday; `otherFrom`, `otherTo`: the days of `custom`;
+ * `days`, `year`, `custom` or empty; `weekdays`: `1` aligns both periods by weekday; `otherFrom`, `otherTo`: the days of `custom`;
  * `panel`: `explain`, `code` or `diff`; `tool`: of the panel `code`; `between`: the two moments of a diff, as UTC times,
  * `first` or `latest`.
  */

@@ -47,10 +47,34 @@ export function spansOf(period: Period, by: SpanName): Span[] {
   });
 }
 
-/** The days of another period at the places of the spans; none where it is shorter. */
-export function besideSpans(spans: readonly Span[], other: Period): string[][] {
+/** How many whole weeks or months the period is; 0: it is not of whole ones. */
+export function wholeIn(period: Period, by: 'week' | 'month'): number {
+  const spans = spansOf(period, by);
+  return spans.every(({ part }) => part === null) ? spans.length : 0;
+}
+
+/** @param start the first day of a month. @returns that of the month so many months earlier */
+export function monthsEarlier(start: string, months: number): string {
+  const date = new Date(start);
+  date.setUTCMonth(date.getUTCMonth() - months);
+  return date.toISOString().slice(0, 10);
+}
+
+/**
+ * The days of another period that stand beside the spans; none where it has none.
+ * @param months by which both periods of whole months are apart: days are paired by their day of the month. 0: by place
+ */
+export function besideSpans(spans: readonly Span[], other: Period, months: number): string[][] {
   const days = daysOf(other);
-  return spans.map((span) => days.splice(0, span.days.length));
+  if (months === 0) return spans.map((span) => days.splice(0, span.days.length));
+  return spans.map(({ start, end, days: own }) => {
+    const monthOf = (day: string) => monthsEarlier(startOf(day, 'month'), months);
+    // Whole, as one of them may be longer.
+    if (start !== end && start === startOf(end, 'month') && end === endOf(start, 'month'))
+      return daysOf({ from: monthOf(start), to: endOf(monthOf(start), 'month') });
+    const same = own.map((day) => monthOf(day).slice(0, 8) + day.slice(8));
+    return same.filter((day) => days.includes(day));
+  });
 }
 
 /** `3 Oct to 9 Oct 2026`; `Sat 3 Oct 2026`; `no day` */
@@ -65,7 +89,8 @@ export function startOf(day: string, by: SpanName): string {
   return by === 'day' ? day : dayAfter(day, -((weekdayOf(day) + 6) % 7));
 }
 
-function endOf(start: string, by: SpanName): string {
+/** @param start its first day */
+export function endOf(start: string, by: SpanName): string {
   if (by === 'week') return dayAfter(start, 6);
   return by === 'day' ? start : dayAfter(startOf(dayAfter(start, 31), 'month'), -1);
 }
@@ -89,7 +114,13 @@ export function periodWords({ from, to }: Period, weekdays = false): string {
   return `${of(from)}${first === last ? '' : ` ${first}`} to ${of(to)} ${last}`;
 }
 
-/** The same of an answer, which may leave an end open. */
+/** The period of an answer; null if it has not both ends. */
+export function closedPeriod(period: Meta['period'] | undefined): Period | null {
+  const { from = null, to = null } = period ?? {};
+  return from === null || to === null ? null : { from, to };
+}
+
+/** That of an answer in words; it may leave an end open. */
 export function toldPeriod(period: Meta['period']): string {
   const { from = null, to = null } = period ?? {};
   if (from !== null) return to === null ? `from ${from} on` : periodWords({ from, to });

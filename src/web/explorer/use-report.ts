@@ -4,6 +4,7 @@ import type { Api } from '../ui/session.js';
 import { type Answered, answeredBy } from './answered.js';
 import { breathe, parseReport, type Report } from './parse.js';
 import { BESIDE, daysOf, pathOf, type Question } from './question.js';
+import { closedPeriod } from './spans.js';
 import { useTeam } from './team.js';
 
 export interface Shown extends Report {
@@ -17,9 +18,8 @@ export const shownPath = (question: Question): string => pathOf(question, { _for
 export async function loadReport(api: Api, path: string, signal: AbortSignal): Promise<Shown> {
   const { headers, text } = await api.raw(path, signal);
   const report = await parseReport(text, breathe);
-  const { from = null, to = null } = report.meta.period ?? {};
-  const days = from === null || to === null ? 0 : daysOf({ from, to }).length;
-  return { ...report, answered: answeredBy(headers, days) };
+  const period = closedPeriod(report.meta.period);
+  return { ...report, answered: answeredBy(headers, period === null ? 0 : daysOf(period).length) };
 }
 
 export function useReport(question: Question): Loaded<Shown> {
