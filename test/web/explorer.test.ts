@@ -134,6 +134,23 @@ describe('a report', () => {
     expect(faults).toEqual([]);
   });
 
+  it('by date and campaign has on a phone the campaign and the days of an incomplete week below each date', async () => {
+    const { page, faults } = await signedIn(explorer(`${MONTH}&by=week`), 'Team key', key);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const row = page.locator('.grid-table .line').first();
+    await expect.poll(() => row.locator('td').nth(1).textContent()).toMatch(/^[\d,]+$/);
+    const [held = ''] = await row.locator('td').allInnerTexts();
+    const [date = '', part = '', name = ''] = held.split('\n').map((line) => line.trim());
+    expect([date, part]).toEqual([
+      expect.stringMatching(/^Week \d+, /),
+      expect.stringMatching(/^\d of 7 days$/),
+    ]);
+    expect(name).toBe(await row.locator('td').last().locator('bdi').first().textContent());
+    const { x = 0, width = 0 } = (await row.locator('.under').first().boundingBox()) ?? {};
+    expect(x + width).toBeLessThan(390);
+    expect(faults).toEqual([]);
+  });
+
   it('on a phone has its form in one line, which opens it; a wide screen has the form', async () => {
     const { page, axe, faults } = await signedIn(week(), 'Team key', limited);
     const change = page.getByRole('button', { name: 'Change', exact: true });

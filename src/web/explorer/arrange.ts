@@ -3,7 +3,7 @@ import { sortedBy } from '../ui/sort.js';
 import { chosenFirst, type ReportColumn } from './columns.js';
 import { type Cell, cellOf, type Row } from './parse.js';
 
-/** Texts first, then the charted measure, then the others; on a phone the measure is second. */
+/** Texts first, then the charted measure, then the others; on a phone the measures follow the first text. */
 export function inOrder<C extends Pick<ReportColumn, 'name' | 'numeric'>>(
   columns: readonly C[],
   metric: string,
@@ -15,7 +15,7 @@ export function inOrder<C extends Pick<ReportColumn, 'name' | 'numeric'>>(
     metric,
   );
   const lead = narrow ? texts.slice(0, 1) : texts;
-  return [...lead, ...measures.slice(0, 1), ...texts.slice(lead.length), ...measures.slice(1)];
+  return [...lead, ...measures, ...texts.slice(lead.length)];
 }
 
 const collator = new Intl.Collator('en', { numeric: true });

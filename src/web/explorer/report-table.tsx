@@ -35,10 +35,13 @@ export function ReportTable(props: TableProps) {
   const behind = [...ids.values()];
   // Before they are put in order: on a phone the first of the shown texts leads.
   const inColumns = others.filter((column) => !behind.includes(column));
-  const varied = inOrder(inColumns, view.metric, narrow).map((column) => ({
-    ...column,
-    width: roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0),
-  }));
+  const ordered = inOrder(inColumns, view.metric, narrow);
+  // On a phone what a row is about stands in the column that stays in view.
+  const under = narrow ? ordered.slice(1).filter(({ numeric }) => !numeric) : [];
+  const varied = ordered.map((column, index) => {
+    const own = roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0);
+    return { ...column, width: index === 0 && under.length > 0 ? UNDER_ROOM : own };
+  });
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
   return (
@@ -63,8 +66,13 @@ export function ReportTable(props: TableProps) {
           write={(row, column) => textOf(row, column, spans, currency)}
           mark={(row, { name }) => {
             const id = ids.get(name)?.name;
-            if (name === 'date') return <DayMarks row={row} spans={spans} meta={meta} narrow={narrow} />;
-            return id === undefined ? null : <span class="quiet id">{String(cellOf(row, id))}</span>;
+            return (
+              <>
+                {id === undefined ? null : <span class="quiet id">{String(cellOf(row, id))}</span>}
+                {name === 'date' ? <DayMarks row={row} spans={spans} meta={meta} /> : null}
+                {name === varied[0]?.name ? <Under row={row} columns={under} /> : null}
+              </>
+            );
           }}
           feet={feet}
           held={narrow ? 2 : 1}
@@ -88,6 +96,7 @@ export function ReportTable(props: TableProps) {
 
 /** Approximate characters. */
 const ID_ROOM = 4;
+const UNDER_ROOM = 19;
 
 /** Names lead: the columns of ids, by the column of names that each is shown behind. */
 function idsBehind(
@@ -114,14 +123,21 @@ function textOf(
   return { text: written(value, column, its), exact: exactly(value, column, its) };
 }
 
+/** The texts of further columns, below the first one. */
+const Under = ({ row, columns }: Pick<TableProps, 'columns'> & { readonly row: Row }) =>
+  columns.map(({ name }) => (
+    <bdi key={name} class="under small quiet" title={shown(cellOf(row, name), false)}>
+      {shown(cellOf(row, name), false)}
+    </bdi>
+  ));
+
 interface MarksProps extends Pick<TableProps, 'spans'> {
   readonly row: Row;
   readonly meta: Meta;
-  readonly narrow: boolean;
 }
 
 /** A sign for provisional days, explained below the table, so that the column stays narrow. */
-function DayMarks({ row, spans, meta: { firstProvisionalDate: first }, narrow }: MarksProps) {
+function DayMarks({ row, spans, meta: { firstProvisionalDate: first } }: MarksProps) {
   const { part = null, end = String(row.date) } = spans.get(String(row.date)) ?? {};
   return (
     <>
@@ -130,7 +146,7 @@ function DayMarks({ row, spans, meta: { firstProvisionalDate: first }, narrow }:
           {PROVISIONAL}
         </strong>
       ) : null}
-      {part === null || narrow ? null : <Tag tone="info">{part}</Tag>}
+      {part === null ? null : <Tag tone="info">{part}</Tag>}
     </>
   );
 }
@@ -144,17 +160,21 @@ function roomOf(
   feet: readonly Foot[],
   narrow: boolean,
 ): number {
-  const { name, numeric, width } = column;
+  const { name, title, numeric, width } = column;
   if (name === 'date') {
     const sign = report.meta.firstProvisionalDate === undefined ? 0 : 1.5;
     const rooms = [...spans.values()].map(
-      ({ title, part }) => 0.85 * title.length + (narrow || part === null ? 2 : part.length + 4),
+      ({ title: told, part }) => 0.85 * told.length + (narrow || part === null ? 2 : part.length + 4),
     );
     return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : 11));
   }
   if (!numeric) return width;
   const texts = feet.map(({ text }) => text(column) ?? 'no sum');
-  return Math.max(width, ...texts.map(({ length }) => Math.ceil(length * 1.05) + 2));
+  return Math.max(
+    width,
+    narrow ? title.length + 3 : 0,
+    ...texts.map(({ length }) => Math.ceil(length * 1.05) + 2),
+  );
 }
 
 /** Says of calculated columns what they are, and where they are not. */
