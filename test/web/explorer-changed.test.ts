@@ -1,6 +1,13 @@
 /** What changed of a report by day and measure, from the revisions of its days. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changedLines, namesIn, type Revisions } from '../../src/web/explorer/changed.js';
+import {
+  changedLines,
+  knownSince,
+  namesIn,
+  type Revisions,
+  sumsBetween,
+} from '../../src/web/explorer/changed.js';
 import { between } from '../../src/web/ui/format.js';
 
 type Day = Revisions['data'][number];
@@ -11,8 +18,9 @@ const revision = (id: string, totals: Record<string, number | string> | null, mo
     ...{ kind: 'changed', rowCount: 1, totals },
     ...more,
   }) as Day['revisions'][number];
+const ALWAYS = { from: null, to: null };
 const told = (...data: Day[]) =>
-  changedLines({ data }).map(({ date, measure, before, now, diff, why }) => [
+  changedLines({ data }, ALWAYS).map(({ date, measure, before, now, diff, why }) => [
     date.slice(8),
     measure,
     before,
@@ -32,7 +40,7 @@ it('ids of rows have the names beside them', () => {
 describe('a change of a day', () => {
   const earliest = (confirmedUntil: string) => {
     const revisions = [revision('0', { spent: 1 }, { confirmedUntil }), revision('1', { spent: 2 })];
-    return changedLines({ data: [{ date: '2026-11-18', revisions }] })[0]?.after;
+    return changedLines({ data: [{ date: '2026-11-18', revisions }] }, ALWAYS)[0]?.after;
   };
 
   it('was made after the numbers before were last fetched, and before it was seen', () => {
@@ -89,5 +97,69 @@ describe('the changes of days', () => {
       ['18', null, null, null, null, 'rows'],
       ['18', 'spent', 1, 3, 2, 'method'],
     ]);
+  });
+});
+
+describe('since a moment', () => {
+  const day = (date: string, ...revisions: Day['revisions']): Day => ({ date, revisions });
+  const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
+  const data = [
+    day('2026-11-17', revision('0', { spent: 10, clicks: 5 }), revision('2', { spent: '10.5', clicks: 5 })),
+    day('2026-11-18', revision('0', { spent: 1 }), revision('1', { spent: 2 }), revision('3', { spent: 4 })),
+    day('2026-11-19', revision('2', { spent: 100 }), revision('3', null, { void: 'cut' })),
+    day('2026-11-20'),
+  ];
+
+  it('the changes are those seen after it, until the other', () => {
+    const dates = (from: number | null, to: number | null) =>
+      changedLines({ data }, { from, to }).map(({ date, now }) => [date.slice(8), now]);
+    expect(dates(null, null)).toEqual([
+      ['18', 4],
+      ['17', 10.5],
+      ['18', 2],
+    ]);
+    expect(dates(at('22T00:00'), null)).toEqual([
+      ['18', 4],
+      ['17', 10.5],
+    ]);
+    expect(dates(at('21T08:00'), at('22T08:00'))).toEqual([['17', 10.5]]);
+  });
+
+  it('the totals are of the days known then, before and now, and say how many days they leave out', () => {
+    const sums = (from: number | null, to: number | null = null) => sumsBetween({ data }, { from, to });
+    expect(sums(null)).toEqual({
+      days: 3,
+      left: 0,
+      sums: [
+        { measure: 'spent', before: 111, now: 114.5, diff: 3.5, percent: (3.5 / 111) * 100 },
+        { measure: 'clicks', before: 5, now: 5, diff: 0, percent: 0 },
+      ],
+    });
+    expect(sums(at('21T09:00'))).toMatchObject({ days: 2, left: 1, sums: [{ before: 12, now: 14.5 }, {}] });
+    expect(sums(at('20T09:00'), at('21T09:00'))).toMatchObject({
+      ...{ days: 2, left: 0 },
+      sums: [{ before: 11, now: 12 }, {}],
+    });
+    const lost = [day('2026-11-17', revision('0', null), revision('1', { spent: 1 }))];
+    expect(sumsBetween({ data: lost }, ALWAYS)).toEqual({ days: 0, left: 1, sums: [] });
+  });
+
+  it('the totals lead from one to the other by the changes of the days', () => {
+    const values = fc.array(fc.nat(1000), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(values, { maxLength: 6 }), (days) => {
+        const known = days.map((of, index) =>
+          day(`2026-11-0${index}`, ...of.map((spent, turn) => revision(String(turn), { spent }))),
+        );
+        const [total] = sumsBetween({ data: known }, ALWAYS).sums;
+        const diffs = changedLines({ data: known }, ALWAYS).map(({ diff }) => diff ?? 0);
+        expect(total?.diff ?? 0).toBe(diffs.reduce((sum, diff) => sum + diff, 0));
+      }),
+    );
+  });
+
+  it('the days are known from the first fetch of the first to that of the last', () => {
+    expect(knownSince({ data })).toEqual(['2026-11-20T08:00:00.000Z', '2026-11-22T08:00:00.000Z']);
+    expect(knownSince({ data: [day('2026-11-20')] })).toBeNull();
   });
 });

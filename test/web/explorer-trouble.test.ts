@@ -169,7 +169,9 @@ describe('changes', () => {
     const { page, axe, faults } = await explorer(gateway, key, `${REPORT}&panel=diff`);
     const panel = page.getByRole('region', { name: 'What changed', exact: true });
     await panel
-      .getByText(/^No day of this report has changed since the gateway first fetched it\./)
+      .getByText(
+        /^No day of this report has changed since the gateway first fetched it\. These days are known only since [\d-]+ [\d:]+ UTC; changes before that cannot be seen\./,
+      )
       .waitFor();
     await panel.getByText(/Changes are kept for each split apart\./).waitFor();
     expect(await axe()).toEqual([]);
@@ -192,8 +194,14 @@ describe('changes', () => {
     await panel.getByText(/^\d+ changes of 1 day since first known\.$/).waitFor();
     const [corrected] = await panel.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
     expect(corrected?.replaceAll(/\s+/g, ' ')).toMatch(
-      /^\w+ 2026-11-18 [\d,.]+ → [\d,.]+ [+-][\d,.]+ \([+-][\d.]+ %\) seen .*, made between [\d-]+ [\d:]+ and .*[\d:]+ UTC corrected by the platform$/,
+      /^\w+ 2026-11-18 \$?[\d,.]+ → \$?[\d,.]+ [+-]\$?[\d,.]+ \([+-][\d.]+ %\) seen .*, made between [\d-]+ [\d:]+ and .*[\d:]+ UTC corrected by the platform$/,
     );
+    const totals = panel.getByRole('region', { name: 'Totals before and now' });
+    const [spent] = await totals.getByRole('row').filter({ hasText: 'Spent' }).allInnerTexts();
+    expect(spent?.replaceAll(/\s+/g, ' ')).toMatch(
+      /^Spent \$[\d,.]+ \$[\d,.]+ [+-]\$[\d,.]+ \([+-][\d.]+ %\)$/,
+    );
+    await panel.getByText(/^Totals of 3 days\.$/).waitFor();
     await shots('explorer-changed');
     await panel.getByText('Row by row, between two moments').click();
     await panel.getByText(/^\d+ values in \d rows? differs?\.$/).waitFor();
@@ -210,6 +218,22 @@ describe('changes', () => {
       url.hash.includes(new URLSearchParams({ between: `${moment},latest` }).toString()),
     );
     await panel.getByText('No differences between these moments.').waitFor();
+    await panel
+      .getByText(`No day of this report has changed since ${moment.replace('T', ' ')} UTC.`)
+      .waitFor();
+    const since = panel.getByLabel('Changed since');
+    expect(await since.locator('option').allTextContents()).toEqual([
+      'first fetched',
+      'yesterday',
+      '7 days ago',
+      'chosen moments',
+    ]);
+    // Of the machine's day, which is another than the gateway's: no rows are asked for.
+    await panel.getByText('Row by row, between two moments').click();
+    await since.selectOption('yesterday');
+    await page.waitForURL(/between=yesterday%2Clatest/);
+    await since.selectOption('first fetched');
+    await panel.getByText(/since first known\.$/).waitFor();
     expect(faults).toEqual([]);
   });
 });

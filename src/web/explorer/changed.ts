@@ -1,5 +1,6 @@
 /** What changed of the days of a report, by measure, from their recorded revisions. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
+import { tidy } from './columns.js';
 import { type Change, changeOf } from './compare.js';
 import { cellOf, type Row } from './parse.js';
 
@@ -22,15 +23,64 @@ export interface ChangedLine extends Change {
 export const isKnown = ({ data }: Pick<Revisions, 'data'>): boolean =>
   data.some(({ revisions }) => revisions.some(({ void: why }) => why === undefined));
 
-/** @returns newest first; changes of one moment by day, the newest first */
-export function changedLines({ data }: Pick<Revisions, 'data'>): ChangedLine[] {
+/** Milliseconds. `from` null: when each day was first known; `to` null: now. */
+export interface Moments {
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** A day's revisions that were right, oldest first. */
+const validOf = ({ revisions }: Revisions['data'][number]): Revision[] =>
+  revisions.filter(({ void: why }) => why === undefined);
+
+const knownAt = ({ knownFrom }: Revision): number => Date.parse(knownFrom);
+
+/** @returns changes seen between the moments, newest first; those of one moment by day, the newest first */
+export function changedLines({ data }: Pick<Revisions, 'data'>, { from, to }: Moments): ChangedLine[] {
+  const isSeen = (one: Revision) =>
+    (from === null || knownAt(one) > from) && (to === null || knownAt(one) <= to);
   return data
-    .flatMap(({ date, revisions }) => {
+    .flatMap((day) => {
       // A void revision was never right: its successor is compared with the one before it.
-      const valid = revisions.filter(({ void: why }) => why === undefined);
-      return valid.slice(1).flatMap((now, index) => linesOf(date, valid[index] as Revision, now));
+      const valid = validOf(day);
+      const pairs = valid.slice(1).map((now, index) => [valid[index] as Revision, now] as const);
+      return pairs.flatMap(([before, now]) => (isSeen(now) ? linesOf(day.date, before, now) : []));
     })
     .sort((a, b) => order(b.seenAt, a.seenAt) || order(b.date, a.date));
+}
+
+/**
+ * The sums of each measure at both moments, over the days that were known then.
+ * @returns `left`: how many days were first fetched after the first moment, or have numbers that are no longer kept
+ */
+export function sumsBetween({ data }: Pick<Revisions, 'data'>, { from, to }: Moments) {
+  const sums = new Map<string, { now: number; before: number }>();
+  let days = 0;
+  const known = data.map(validOf).filter((valid) => valid.some((one) => to === null || knownAt(one) <= to));
+  for (const valid of known) {
+    const before = from === null ? valid[0] : valid.findLast((one) => knownAt(one) <= from);
+    const now = valid.findLast((one) => to === null || knownAt(one) <= to);
+    if (!before?.totals || !now?.totals) continue;
+    days += 1;
+    for (const name of new Set([...Object.keys(before.totals), ...Object.keys(now.totals)])) {
+      const sum = sums.get(name) ?? { now: 0, before: 0 };
+      sum.now += numberIn(now.totals, name) ?? 0;
+      sum.before += numberIn(before.totals, name) ?? 0;
+      sums.set(name, sum);
+    }
+  }
+  const changes = [...sums].map(([measure, { now, before }]) => ({
+    measure,
+    ...changeOf(tidy(now), tidy(before)),
+  }));
+  return { days, left: known.length - days, sums: changes };
+}
+
+/** When the first and the last of the days that are known were first fetched, ISO; null: none is known. */
+export function knownSince({ data }: Pick<Revisions, 'data'>): [first: string, last: string] | null {
+  const all = data.flatMap((day) => validOf(day)[0]?.knownFrom ?? []).sort();
+  const [first, last] = [all[0], all.at(-1)];
+  return first === undefined || last === undefined ? null : [first, last];
 }
 
 /** By id, `campaignId 101`. */

@@ -43,7 +43,7 @@ export function columnsOf(rows: readonly Row[], currency: string | null = null):
     const told = looked.filter((row) => (cellOf(row, name) ?? null) !== null);
     const counted =
       !ID.test(name) && told.length > 0 && told.every((row) => typeof cellOf(row, name) === 'number');
-    const unit = counted && (MONEY.test(name) || MONEY_RATE.test(name)) ? 'money' : 'number';
+    const unit = counted ? unitOf(name) : 'number';
     return {
       name,
       title: titleOf(name),
@@ -79,6 +79,9 @@ export function isConstant({ name, numeric }: ReportColumn, rows: readonly Row[]
 
 const MONEY = /^(spent|spend|costs?|revenue|budget|profit|sales)$/i;
 const MONEY_RATE = /^(e?cp[acmv]|costPer\w+)$/i;
+
+export const unitOf = (name: string): Unit =>
+  MONEY.test(name) || MONEY_RATE.test(name) ? 'money' : 'number';
 
 /** Whether there are several, or rows that name none beside others. */
 export const haveCurrencies = (rows: readonly Row[]): boolean =>

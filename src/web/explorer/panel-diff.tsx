@@ -3,15 +3,25 @@ import { useMemo, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec } from '../ui/form-values.js';
-import { between, fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
-import { type ChangedLine, changedLines, isKnown, type Names, namesIn, type Revisions } from './changed.js';
-import { shown, titleOf } from './columns.js';
+import { isKnown, type Names, namesIn, type Revisions } from './changed.js';
+import {
+  Changed,
+  changeText,
+  instantFrom,
+  isNamed,
+  MOST_LINES,
+  momentsOf,
+  Since,
+  valueText,
+} from './changed-table.js';
+import { currencyOf, haveCurrencies, titleOf } from './columns.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { aboutPath, instantOf, keptOf, reportHref, type Viewed } from './question.js';
+import { PINS, type Pins } from './pinned.js';
+import { aboutPath, instantOf, type Viewed } from './question.js';
 
 type Diff = AnswerTo<'GET /gateway/v1/diff'>;
 type DiffRow = Diff['data'][number];
@@ -45,128 +55,66 @@ function subjectOf(row: DiffRow, names: Names): string {
     .join(', ');
 }
 
+/** A moment of the address that is neither a time nor a name is the id of a pin. */
+const pinIn = (from: string): string | null =>
+  /^(first|yesterday|week|\d{4}-\d\d-\d\dT.*|)$/.test(from) ? null : from;
+
 export function DiffPanel({ report, ...props }: Viewed & { readonly report: Report }) {
   const { question, view } = props;
   const names = useMemo(() => namesIn(report.rows), [report]);
   const isByDay = question.splits.includes('byDate');
   const revisions = useGet<Revisions>(isByDay ? aboutPath('revisions', { ...question, asOf: '' }) : null);
-  return (
-    <Card title="What changed">
-      {isByDay ? (
-        <Wait of={revisions}>
-          {(value) => (
-            <>
-              {isKnown(value) ? <Changed {...props} lines={changedLines(value)} /> : null}
-              <BetweenMoments
-                {...props}
-                names={names}
-                key={view.between}
-                opens={view.between !== '' || !isKnown(value)}
-              />
-            </>
-          )}
-        </Wait>
-      ) : (
+  const pin = pinIn(momentsOf(view.between).from);
+  const pins = useGet<Pins>(pin === null ? null : PINS);
+  const currency = currencyOf(report.rows, props.about.currency);
+  if (!isByDay)
+    return (
+      <Card title="What changed">
         <Empty>History is kept by day: choose one row per date above to see it.</Empty>
-      )}
+      </Card>
+    );
+  const pinnedAt = pins.value?.data.find(({ id }) => id === pin)?.createdAt ?? null;
+  return (
+    <Card title="What changed" tools={<Since {...props} pinnedAt={pinnedAt} />}>
+      <Wait of={revisions}>
+        {(value) => (
+          <>
+            {isKnown(value) && !pins.loading ? (
+              <Changed
+                {...props}
+                revisions={value}
+                pinnedAt={pinnedAt}
+                currency={currency}
+                isMixed={haveCurrencies(report.rows)}
+              />
+            ) : null}
+            <BetweenMoments
+              {...props}
+              names={names}
+              currency={currency}
+              opens={!(view.between === '' || isNamed(view.between)) || !isKnown(value)}
+            />
+          </>
+        )}
+      </Wait>
     </Card>
   );
 }
 
-type ChangedProps = Pick<Viewed, 'question' | 'view'> & { readonly lines: readonly ChangedLine[] };
-
-function Changed({ lines, ...props }: ChangedProps) {
-  if (lines.length === 0) return <Unchanged {...props} />;
-  const days = new Set(lines.map(({ date }) => date)).size;
-  const cut = lines.length > MOST_LINES ? `; the newest ${numbers.whole(MOST_LINES)} are shown` : '';
-  return (
-    <>
-      <p role="status">
-        {counted(lines.length, 'change')} of {counted(days, 'day')} since first known{cut}.
-      </p>
-      <DataTable
-        caption="What changed, by day and measure"
-        short
-        rows={lines.slice(0, MOST_LINES)}
-        keyOf={({ key }) => key}
-        columns={CHANGED}
-      />
-    </>
-  );
-}
-
-/** A report with more splits was perhaps first fetched a moment ago; the one by date only has the longest history. */
-function Unchanged({ question, view }: Omit<ChangedProps, 'lines'>) {
-  const byDate = { ...question, splits: ['byDate'], asOf: '' };
-  return (
-    <Empty>
-      No day of this report has changed since the gateway first fetched it.
-      {question.splits.length < 2 ? null : (
-        <>
-          {' '}
-          Changes are kept for each split apart.{' '}
-          <a href={reportHref(byDate, { ...keptOf(view), panel: 'diff' })}>Look at the report by date only</a>
-        </>
-      )}
-    </Empty>
-  );
-}
-
-const WHY: Readonly<Record<ChangedLine['why'], string>> = {
-  corrected: 'corrected by the platform',
-  method: 'fetched with another token or other columns; differences may come from that',
-  rows: 'other rows with the same sums',
-  'not kept': 'the numbers are no longer kept',
-};
-
-const CHANGED: readonly Column<ChangedLine>[] = [
-  {
-    title: 'Measure',
-    cell: ({ measure }) => (measure === null ? '–' : <strong>{titleOf(measure)}</strong>),
-    by: ({ measure }) => measure,
-  },
-  { title: 'Day', cell: ({ date }) => <span class="nowrap">{date}</span>, by: ({ date }) => date },
-  {
-    title: 'Old → new',
-    numeric: true,
-    cell: ({ before, now, measure }) =>
-      measure === null ? '–' : `${shown(before, true) || '–'} → ${shown(now, true) || '–'}`,
-  },
-  {
-    title: 'Difference',
-    numeric: true,
-    cell: ({ diff, percent }) => (
-      <span>
-        {written(diff)}
-        {percent === null ? null : <span class="small quiet"> ({written(percent)} %)</span>}
-      </span>
-    ),
-    by: ({ diff }) => diff && Math.abs(diff),
-  },
-  {
-    title: 'When and why',
-    cell: ({ seenAt, after, why }) => (
-      <span title={moment(seenAt)}>
-        seen {fromNow(seenAt, Date.now())}
-        {after === null ? '' : `, made ${between(after, seenAt)}`} <span class="small quiet">{WHY[why]}</span>
-      </span>
-    ),
-    by: ({ seenAt }) => seenAt,
-  },
-];
-
 interface BetweenProps extends Viewed {
   readonly names: Names;
+  /** Of money; null: unknown, or there are several. */
+  readonly currency: string | null;
   /** At once: moments are given, or the refusal of the comparison says why nothing is known. */
   readonly opens: boolean;
 }
 
 /** Row by row. */
-function BetweenMoments({ question, view, setView, names, opens }: BetweenProps) {
-  const [from = '', to = ''] = view.between.split(',');
-  const pin = /^(first|\d{4}-\d\d-\d\dT.*|)$/.test(from) ? null : from;
+function BetweenMoments({ question, view, setView, names, currency, opens }: BetweenProps) {
+  const { from, to } = momentsOf(view.between);
+  const pin = pinIn(from);
   const [isOpen, setIsOpen] = useState(opens);
-  const asked = { from: instantOf(from || 'first'), to: instantOf(to || 'latest') };
+  const asked = { from: instantFrom(from) || 'first', to: instantOf(to) || 'latest' };
   const path = aboutPath('diff', { ...question, asOf: '' }, asked);
   const diff = useGet<Diff>(isOpen ? path : null);
   return (
@@ -178,14 +126,14 @@ function BetweenMoments({ question, view, setView, names, opens }: BetweenProps)
         key={view.between}
         label="Moments"
         fields={pin === null ? MOMENTS : SINCE_PIN}
-        start={{ from: from === 'first' || pin !== null ? '' : from, to: to === 'latest' ? '' : to }}
+        start={{ from: pin !== null ? '' : instantFrom(from).replace(/:00Z$/, ''), to }}
         submit="Compare"
         look=""
         send={async (typed) =>
           setView({ between: `${typed.from || (pin ?? 'first')},${typed.to || 'latest'}` })
         }
       />
-      <Wait of={diff}>{(value) => <Differences diff={value} names={names} />}</Wait>
+      <Wait of={diff}>{(value) => <Differences diff={value} names={names} currency={currency} />}</Wait>
       {diff.value === null ? null : (
         <a href={`${path}&_format=csv`} download>
           CSV of changes
@@ -202,9 +150,11 @@ const momentsWith = (help: string): readonly FieldSpec[] => [
 const MOMENTS = momentsWith('Default: the first revision of each day.');
 const SINCE_PIN = momentsWith('Default: the pin that you came from.');
 
-const MOST_LINES = 500;
+interface DifferencesProps extends Pick<BetweenProps, 'names' | 'currency'> {
+  readonly diff: Diff;
+}
 
-function Differences({ diff: { data, meta }, names }: { readonly diff: Diff; readonly names: Names }) {
+function Differences({ diff: { data, meta }, names, currency }: DifferencesProps) {
   const { methodDays = [], inexactDays = [] } = meta;
   const lines = linesOf(data, names);
   const found = `${counted(lines.length, 'value')} in ${counted(data.length, 'row')} differ`;
@@ -231,7 +181,7 @@ function Differences({ diff: { data, meta }, names }: { readonly diff: Diff; rea
           short
           rows={lines.slice(0, MOST_LINES)}
           keyOf={({ key }) => key}
-          columns={COLUMNS}
+          columns={columnsWith(currency)}
         />
       )}
     </>
@@ -245,11 +195,12 @@ const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
   method: 'warn',
 };
 
-const written = (value: number | null): string =>
-  value === null ? '–' : numbers.signed(value, 'number', null);
-
 /** @param of a number, or its text */
-function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Column<DiffLine> {
+function signed(
+  title: string,
+  of: (line: DiffLine) => unknown,
+  text: (value: number, line: DiffLine) => string,
+): Column<DiffLine> {
   const numberOf = (line: DiffLine) => {
     const value = of(line) ?? null;
     return value === null ? null : Number(value);
@@ -259,7 +210,7 @@ function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Colu
     numeric: true,
     cell: (line) => {
       const number = numberOf(line);
-      return number === null ? '–' : `${written(number)}${unit}`;
+      return number === null ? '–' : text(number, line);
     },
     by: (line) => {
       const number = numberOf(line);
@@ -268,13 +219,17 @@ function signed(title: string, of: (line: DiffLine) => unknown, unit = ''): Colu
   };
 }
 
-const COLUMNS: readonly Column<DiffLine>[] = [
+const columnsWith = (currency: string | null): readonly Column<DiffLine>[] => [
   { title: 'Day', cell: ({ date }) => date, by: ({ date }) => date },
   { title: 'Row', cell: ({ subject }) => <Name>{subject || 'all'}</Name>, by: ({ subject }) => subject },
   { title: 'Kind', cell: ({ kind }) => <Tag tone={TONES[kind]}>{kind}</Tag>, by: ({ kind }) => kind },
   { title: 'Column', cell: ({ column }) => titleOf(column), by: ({ column }) => column },
-  { title: 'Old', numeric: true, cell: (line) => shown(line.old, true) || '–' },
-  { title: 'New', numeric: true, cell: (line) => shown(line.new, true) || '–' },
-  signed('Change', ({ diff }) => diff),
-  signed('%', ({ percent }) => percent, ' %'),
+  { title: 'Old', numeric: true, cell: (line) => valueText(line.old, line.column, currency) },
+  { title: 'New', numeric: true, cell: (line) => valueText(line.new, line.column, currency) },
+  signed(
+    'Change',
+    ({ diff }) => diff,
+    (value, { column }) => changeText(value, column, currency),
+  ),
+  signed('%', ({ percent }) => percent, numbers.percent),
 ];

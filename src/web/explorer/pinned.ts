@@ -4,6 +4,9 @@ import { titleOf } from './columns.js';
 import { parametersOf, type Question, readQuestion } from './question.js';
 
 export type Pins = AnswerTo<'GET /gateway/v1/pins'>;
+/** The call of all pins of the team. */
+export const PINS = '/gateway/v1/pins?limit=1000';
+
 export type Pin = Pins['data'][number];
 
 /** @returns null if the form of the page cannot ask for it: it has other parameters, or no advertiser */

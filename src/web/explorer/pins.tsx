@@ -8,7 +8,7 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted, numbers } from './numbers.js';
-import { type Pin, type Pins as PinList, questionOf, splitWords } from './pinned.js';
+import { PINS, type Pin, type Pins as PinList, questionOf, splitWords } from './pinned.js';
 import { reportHref } from './question.js';
 import { toldPeriod } from './spans.js';
 import { useAdvertisers, useTeam } from './team.js';
@@ -79,7 +79,7 @@ function nameOf({ advertiserId }: Pin, names: NameOf): string {
 }
 
 export function Pins() {
-  const pins = useGet<PinList>('/gateway/v1/pins?limit=1000');
+  const pins = useGet<PinList>(PINS);
   const { nameOf: names } = useAdvertisers();
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
