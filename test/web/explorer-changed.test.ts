@@ -3,8 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   changedLines,
+  instantFrom,
+  isNamed,
   knownSince,
+  momentsOf,
   namesIn,
+  pinIn,
   type Revisions,
   sumsBetween,
 } from '../../src/web/explorer/changed.js';
@@ -98,6 +102,18 @@ describe('the changes of days', () => {
       ['18', 'spent', 1, 3, 2, 'method'],
     ]);
   });
+});
+
+it('the moments of an address are names, times or a pin; named ones begin at midnight UTC', () => {
+  const now = Date.parse('2026-03-01T23:59:00Z');
+  const instants = ['yesterday', 'week', '2026-02-03T04:05', ''].map((from) => instantFrom(from, now));
+  expect(instants).toEqual(['2026-02-28T00:00:00Z', '2026-02-22T00:00:00Z', '2026-02-03T04:05:00Z', '']);
+  expect(momentsOf('first,latest')).toEqual({ from: '', to: '' });
+  expect(momentsOf('pin-1,2026-02-03T04:05')).toEqual({ from: 'pin-1', to: '2026-02-03T04:05' });
+  const places = ['', 'first,latest', 'yesterday,latest', 'week,2026-02-03T04:05', 'pin-1,latest'];
+  expect(places.map(isNamed)).toEqual([true, true, true, false, false]);
+  const pins = places.map((place) => pinIn(momentsOf(place).from));
+  expect(pins).toEqual([null, null, null, null, 'pin-1']);
 });
 
 describe('since a moment', () => {

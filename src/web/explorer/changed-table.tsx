@@ -1,13 +1,17 @@
 /** What changed of a report since a moment: totals, and each change by day and measure. */
 import { type Column, DataTable } from '../ui/data-table.js';
 import { SelectLine } from '../ui/fields.js';
-import { between, fromNow, lastDays, moment } from '../ui/format.js';
+import { between, fromNow, moment } from '../ui/format.js';
 import { Empty } from '../ui/parts.js';
 import {
   type ChangedLine,
   changedLines,
+  instantFrom,
+  isNamed,
   knownSince,
   type Moments,
+  momentsOf,
+  NAMED,
   type Revisions,
   sumsBetween,
 } from './changed.js';
@@ -27,31 +31,6 @@ export function valueText(value: unknown, measure: string, currency: string | nu
 
 export const changeText = (diff: number | null, measure: string, currency: string | null): string =>
   diff === null ? '–' : numbers.signed(diff, unitOf(measure), currency);
-
-/** Of the address: `from` is `yesterday`, `week`, a time, the id of a pin or empty; `to` a time or empty. */
-export function momentsOf(place: string): { readonly from: string; readonly to: string } {
-  const [from = '', to = ''] = place.split(',');
-  return { from: from === 'first' ? '' : from, to: to === 'latest' ? '' : to };
-}
-
-const NAMED = [
-  ['', 'first fetched'],
-  ['yesterday', 'yesterday'],
-  ['week', '7 days ago'],
-] as const;
-const DAYS_AGO: Readonly<Record<string, number>> = { yesterday: 1, week: 7 };
-
-/** Whether the moments of the address are among the choices. */
-export const isNamed = (place: string): boolean => {
-  const { from, to } = momentsOf(place);
-  return to === '' && NAMED.some(([name]) => name === from);
-};
-
-/** `yesterday` and `week` as the UTC midnight that they begin at; others as they are. */
-export function instantFrom(from: string): string {
-  const ago = DAYS_AGO[from];
-  return ago === undefined ? instantOf(from) : `${lastDays(ago + 1)[0]}T00:00:00Z`;
-}
 
 interface SinceProps extends Viewed {
   /** When the pin of the address was made, ISO; null: there is none. */
@@ -86,7 +65,7 @@ export function Changed(props: ChangedProps) {
   const { revisions, view, pinnedAt, currency, isMixed } = props;
   const { from, to } = momentsOf(view.between);
   const timeOf = (iso: string) => (Number.isNaN(Date.parse(iso)) ? null : Date.parse(iso));
-  const moments = { from: timeOf(pinnedAt ?? instantFrom(from)), to: timeOf(instantOf(to)) };
+  const moments = { from: timeOf(pinnedAt ?? instantFrom(from, Date.now())), to: timeOf(instantOf(to)) };
   const lines = changedLines(revisions, moments);
   if (lines.length === 0) return <Unchanged {...props} moments={moments} />;
   const days = new Set(lines.map(({ date }) => date)).size;

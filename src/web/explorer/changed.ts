@@ -3,6 +3,7 @@ import type { AnswerTo } from '../../api/operations/table.js';
 import { tidy } from './columns.js';
 import { type Change, changeOf } from './compare.js';
 import { cellOf, type Row } from './parse.js';
+import { dayAfter, instantOf } from './question.js';
 
 export type Revisions = AnswerTo<'GET /gateway/v1/revisions'>;
 type Revision = Revisions['data'][number]['revisions'][number];
@@ -22,6 +23,39 @@ export interface ChangedLine extends Change {
 /** Whether a state of some day is recorded that is valid. */
 export const isKnown = ({ data }: Pick<Revisions, 'data'>): boolean =>
   data.some(({ revisions }) => revisions.some(({ void: why }) => why === undefined));
+
+// The moments of the address.
+
+/** Of the address: `from` is `yesterday`, `week`, a time, the id of a pin or empty; `to` a time or empty. */
+export function momentsOf(place: string): { readonly from: string; readonly to: string } {
+  const [from = '', to = ''] = place.split(',');
+  return { from: from === 'first' ? '' : from, to: to === 'latest' ? '' : to };
+}
+
+/** Choices of the first moment, and their titles. */
+export const NAMED = [
+  ['', 'first fetched'],
+  ['yesterday', 'yesterday'],
+  ['week', '7 days ago'],
+] as const;
+const DAYS_AGO: Readonly<Record<string, number>> = { yesterday: 1, week: 7 };
+
+/** Whether the moments of the address are among the choices. */
+export const isNamed = (place: string): boolean => {
+  const { from, to } = momentsOf(place);
+  return to === '' && NAMED.some(([name]) => name === from);
+};
+
+/** `yesterday` and `week` as the UTC midnight that they begin at; others as they are. */
+export function instantFrom(from: string, nowMs: number): string {
+  const ago = DAYS_AGO[from];
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  return ago === undefined ? instantOf(from) : `${dayAfter(today, -ago)}T00:00:00Z`;
+}
+
+/** A moment of the address that is neither a time nor a name is the id of a pin. */
+export const pinIn = (from: string): string | null =>
+  /^(yesterday|week|\d{4}-\d\d-\d\dT.*|)$/.test(from) ? null : from;
 
 /** Milliseconds. `from` null: when each day was first known; `to` null: now. */
 export interface Moments {

@@ -6,17 +6,17 @@ import type { FieldSpec } from '../ui/form-values.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
-import { isKnown, type Names, namesIn, type Revisions } from './changed.js';
 import {
-  Changed,
-  changeText,
   instantFrom,
+  isKnown,
   isNamed,
-  MOST_LINES,
   momentsOf,
-  Since,
-  valueText,
-} from './changed-table.js';
+  type Names,
+  namesIn,
+  pinIn,
+  type Revisions,
+} from './changed.js';
+import { Changed, changeText, MOST_LINES, Since, valueText } from './changed-table.js';
 import { currencyOf, haveCurrencies, titleOf } from './columns.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
@@ -54,10 +54,6 @@ function subjectOf(row: DiffRow, names: Names): string {
     .map(({ name, text }) => (name === undefined ? text : `${name} (${text})`))
     .join(', ');
 }
-
-/** A moment of the address that is neither a time nor a name is the id of a pin. */
-const pinIn = (from: string): string | null =>
-  /^(first|yesterday|week|\d{4}-\d\d-\d\dT.*|)$/.test(from) ? null : from;
 
 export function DiffPanel({ report, ...props }: Viewed & { readonly report: Report }) {
   const { question, view } = props;
@@ -114,7 +110,7 @@ function BetweenMoments({ question, view, setView, names, currency, opens }: Bet
   const { from, to } = momentsOf(view.between);
   const pin = pinIn(from);
   const [isOpen, setIsOpen] = useState(opens);
-  const asked = { from: instantFrom(from) || 'first', to: instantOf(to) || 'latest' };
+  const asked = { from: instantFrom(from, Date.now()) || 'first', to: instantOf(to) || 'latest' };
   const path = aboutPath('diff', { ...question, asOf: '' }, asked);
   const diff = useGet<Diff>(isOpen ? path : null);
   return (
@@ -126,7 +122,7 @@ function BetweenMoments({ question, view, setView, names, currency, opens }: Bet
         key={view.between}
         label="Moments"
         fields={pin === null ? MOMENTS : SINCE_PIN}
-        start={{ from: pin !== null ? '' : instantFrom(from).replace(/:00Z$/, ''), to }}
+        start={{ from: pin !== null ? '' : instantFrom(from, Date.now()).replace(/:00Z$/, ''), to }}
         submit="Compare"
         look=""
         send={async (typed) =>
