@@ -211,7 +211,7 @@ describe('measures', () => {
     await page.getByRole('img', { name: 'CTR by day' }).waitFor();
     await page.waitForURL(/metric=ctr/);
     await page
-      .getByText(/CTR = clicks ÷ impressions.*CSV have the platform’s columns only/)
+      .getByText(/CTR = clicks ÷ impressions.*CSV do not have them/)
       .first()
       .waitFor();
     const heads = await page.locator('.grid-table thead th').allInnerTexts();
@@ -238,6 +238,16 @@ describe('measures', () => {
     await page.getByText(/^\* Incomplete: Week \d+, .* \(\d of 7 days are in the report\)/).waitFor();
     const first = page.locator('.grid-table .line').first();
     expect(await first.textContent()).toMatch(/^Week \d+, \d+( \w{3} )?– ?\d+ \w{3}/);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download this table (CSV)' }).click();
+    expect((await download).suggestedFilename()).toMatch(/^campaigns_1_.+_table\.csv$/);
+    const path = join(await tempFolder(), 'table.csv');
+    await (await download).saveAs(path);
+    const [head, week] = parseCsv((await readFile(path, 'utf8')).replace('\ufeff', ''));
+    expect(head).toEqual(
+      expect.arrayContaining(['Week', 'First day', 'Spent (USD)', 'CTR (%)', 'CPC (USD)']),
+    );
+    expect(week?.[0]).toMatch(/^Week \d+, /);
     await page.getByRole('button', { name: 'Lines' }).click();
     await page.waitForURL(/shape=lines/);
     await seen.shots('explorer-weeks');

@@ -26,13 +26,14 @@ export function joinCsv(parts: readonly CsvPart[]): string {
     const places = columns.map((column) => [head.indexOf(column), own.get(column) ?? ''] as const);
     return rows.map((row) => places.map(([at, absent]) => (at < 0 ? absent : (row[at] ?? ''))));
   });
-  return records.length === 0 ? '' : [columns, ...records].map(written).join('');
+  return records.length === 0 ? '' : csvOf([columns, ...records]);
 }
 
 /** A text that a spreadsheet could take for a formula, as the gateway's CSV has it. */
-const safe = (text: string): string => (/^[=+\-@\p{Cc}]/u.test(text) ? `'${text}` : text);
+export const safe = (text: string): string => (/^[=+\-@\p{Cc}]/u.test(text) ? `'${text}` : text);
 
-const written = (cells: readonly string[]): string => `${cells.map(quoted).join()}\r\n`;
+export const csvOf = (records: readonly (readonly string[])[]): string =>
+  records.map((cells) => `${cells.map(quoted).join()}\r\n`).join('');
 
 const quoted = (text: string): string =>
   /[",;\t\r\n]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

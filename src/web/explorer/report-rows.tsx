@@ -12,13 +12,14 @@ import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
 import { type Span, type SpanName, spanIn, spansOf } from './spans.js';
 
-interface RowsProps extends Omit<Viewed, 'question'> {
+interface RowsProps extends Viewed {
   readonly report: Report;
   /** Totals are shown above already. */
   readonly hasTotals?: boolean;
 }
 
-export function ChartAndRows({ report: loaded, about, view, setView, hasTotals = false }: RowsProps) {
+export function ChartAndRows({ report: loaded, hasTotals = false, ...viewed }: RowsProps) {
+  const { about, view } = viewed;
   const { currency } = about;
   const { columns, measures, report, spans } = useMemo(
     () => arrangedBy(loaded, spanIn(view.by), currency),
@@ -30,11 +31,10 @@ export function ChartAndRows({ report: loaded, about, view, setView, hasTotals =
   return (
     <>
       {hasTotals ? null : <Totals report={loaded} measures={measures} currency={currency} />}
-      {metric === undefined ? null : (
-        <ReportChart {...{ report, measures, metric, spans, about, view, setView }} />
-      )}
+      {metric === undefined ? null : <ReportChart {...viewed} {...{ report, measures, metric, spans }} />}
       <ReportTable
-        {...{ report, columns, about, view, setView }}
+        {...viewed}
+        {...{ report, columns }}
         spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
       />
     </>

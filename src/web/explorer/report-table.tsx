@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { NARROW, useMedia } from '../ui/media.js';
-import { Card, Empty, Tag } from '../ui/parts.js';
+import { Button, Card, Empty, Tag } from '../ui/parts.js';
 import { filterRows, inOrder, sortRows } from './arrange.js';
 import { currencyOf, exactly, isConstant, type ReportColumn, shown, totalsOf, written } from './columns.js';
 import { totalOf } from './compare.js';
@@ -11,10 +11,12 @@ import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { valueOver, wordsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import { cellOf, type Meta, type Report, type Row } from './parse.js';
-import type { Viewed } from './question.js';
-import type { Span } from './spans.js';
+import { advertisersOf, type Viewed } from './question.js';
+import { csvName, saveCsv } from './save-csv.js';
+import { SPANS, type Span } from './spans.js';
+import { tableCsv } from './table-csv.js';
 
-interface TableProps extends Omit<Viewed, 'question'> {
+interface TableProps extends Viewed {
   readonly report: Report;
   readonly columns: readonly ReportColumn[];
   /** By week or month: by the first day of each. */
@@ -45,7 +47,7 @@ export function ReportTable(props: TableProps) {
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
   return (
-    <Card title="Rows">
+    <Card title="Rows" tools={<Download {...props} rows={found} />}>
       <Constants columns={constant} row={rows[0]} />
       <div class="toolbar">
         <Filter value={view.filter} change={(filter) => setView({ filter }, true)} />
@@ -91,6 +93,31 @@ export function ReportTable(props: TableProps) {
         <Calculated of={columns.filter(({ ratio }) => ratio !== null)} />
       </div>
     </Card>
+  );
+}
+
+function Download({
+  question,
+  about,
+  view,
+  report,
+  columns,
+  spans,
+  rows,
+}: TableProps & Pick<Report, 'rows'>) {
+  const { meta } = report;
+  const save = () => {
+    const by = SPANS.find(({ value }) => value === view.by)?.title ?? '';
+    const ordered = inOrder(columns, view.metric, false);
+    const text = tableCsv({ rows, columns: ordered, meta, spans, by, currency: about.currency });
+    saveCsv(text, csvName(question, advertisersOf(question), meta.period, 'table'));
+  };
+  return (
+    <Button
+      label="Download this table (CSV)"
+      title="The rows as they are filtered, sorted and grouped here, with calculated columns, exact numbers and units"
+      act={save}
+    />
   );
 }
 
@@ -181,8 +208,8 @@ function roomOf(
 export const Calculated = ({ of }: { readonly of: readonly ReportColumn[] }) =>
   of.length === 0 ? null : (
     <p>
-      Calculated on this page from sums: {of.map(wordsOf).join(', ')}. Reports and CSV have the platform’s
-      columns only.
+      Calculated on this page from sums: {of.map(wordsOf).join(', ')}. The platform’s reports and CSV do not
+      have them.
     </p>
   );
 

@@ -3,20 +3,21 @@ import { useState } from 'preact/hooks';
 import { useNotices } from '../ui/notices.js';
 import { Button } from '../ui/parts.js';
 import { type CsvPart, joinCsv } from './join-csv.js';
-import type { Report } from './parse.js';
+import type { Meta } from './parse.js';
 import { ofOne, pathOf, type Question } from './question.js';
+import { csvName, saveCsv } from './save-csv.js';
 import type { Part } from './several.js';
 import { useTeam } from './team.js';
 
 /** Of the link of one advertiser, and of the button of several. */
 export const CSV_LABEL = 'CSV: the platform’s rows and columns';
-export const CSV_TITLE = 'Weeks, comparisons and calculated columns are on this page only.';
+export const CSV_TITLE = 'Weeks, months and calculated columns are in the CSV of the table below.';
 
 interface CsvProps {
   readonly question: Question;
   /** The advertisers that are shown. */
   readonly parts: readonly Part[];
-  readonly period: Report['meta']['period'];
+  readonly period: Meta['period'];
 }
 
 export function SeveralCsv({ question, parts, period }: CsvProps) {
@@ -30,11 +31,8 @@ export function SeveralCsv({ question, parts, period }: CsvProps) {
       const { text } = await api.raw(pathOf(ofOne(question, id), { _format: 'csv' }));
       files.push({ id, name, text });
     }
-    // As the gateway names the file of one advertiser.
-    const ids = parts.map(({ id }) => id).join('-');
-    const report = question.endpoint.replace(/\/get$/, '').replaceAll('/', '-');
-    const named = [report, ids, period?.from ?? [], period?.to ?? []].flat();
-    save(joinCsv(files), `${named.join('_')}.csv`);
+    const ids = parts.map(({ id }) => id);
+    saveCsv(joinCsv(files), csvName(question, ids, period));
   };
   const start = () =>
     act(make, `CSV of ${parts.length} advertisers made, with an advertiserId column.`).then(() =>
@@ -48,14 +46,4 @@ export function SeveralCsv({ question, parts, period }: CsvProps) {
       act={start}
     />
   );
-}
-
-/** With a byte order mark, by which Excel recognizes UTF-8. */
-function save(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([`\ufeff${text}`], { type: 'text/csv;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 0);
 }

@@ -1,0 +1,24 @@
+/** Saves a CSV that the page made. */
+import type { Meta } from './parse.js';
+import type { Question } from './question.js';
+
+/** As the gateway names the file of one advertiser, `campaigns_1_2026-11-01_2026-11-07.csv`. @param more for the end of the name */
+export function csvName(
+  { endpoint }: Question,
+  advertisers: readonly string[],
+  period: Meta['period'],
+  ...more: string[]
+): string {
+  const report = endpoint.replace(/\/get$/, '').replaceAll('/', '-');
+  return `${[report, advertisers.join('-'), period?.from ?? [], period?.to ?? [], more].flat().join('_')}.csv`;
+}
+
+/** With a byte order mark, by which Excel recognizes UTF-8. */
+export function saveCsv(text: string, name: string): void {
+  const url = URL.createObjectURL(new Blob([`\ufeff${text}`], { type: 'text/csv;charset=utf-8' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 0);
+}

@@ -1,0 +1,50 @@
+/** The table as it is shown, as CSV. Pure. */
+import { currencyOf, type ReportColumn, shown } from './columns.js';
+import { csvOf, safe } from './join-csv.js';
+import { cellOf, type Report, type Row } from './parse.js';
+import type { Span } from './spans.js';
+
+interface Table extends Pick<Report, 'rows' | 'meta'> {
+  /** In their order. */
+  readonly columns: readonly ReportColumn[];
+  /** By the first day of each; empty: the rows are by day. */
+  readonly spans: ReadonlyMap<string, Span>;
+  /** `Week` */
+  readonly by: string;
+  /** Of money in rows that name none; null: unknown. */
+  readonly currency: string | null;
+}
+
+/**
+ * @returns RFC 4180 with a header line that has the units. Numbers are exact, with a point; texts are safe for spreadsheets.
+ *   A week or month also has its first day, and how many of its days are in the report
+ */
+export function tableCsv({ rows, columns, meta, spans, by, currency }: Table): string {
+  const money = currencyOf(rows, currency);
+  const { firstProvisionalDate: provisional } = meta;
+  const spanIn = (row: Row) => spans.get(String(row.date));
+  const parts = columns.flatMap((column): Part[] => {
+    if (column.name !== 'date' || spans.size === 0)
+      return [[headOf(column, money), (row) => textOf(cellOf(row, column.name))]];
+    return [
+      [by, (row) => spanIn(row)?.title ?? textOf(row.date)],
+      ['First day', (row) => textOf(row.date)],
+      ['Days in the report', (row) => String(spanIn(row)?.days.length ?? '')],
+    ];
+  });
+  const isOpen = (row: Row) =>
+    provisional !== undefined && (spanIn(row)?.end ?? String(row.date)) >= provisional;
+  if (provisional !== undefined) parts.push(['Provisional', (row) => (isOpen(row) ? 'yes' : '')]);
+  return csvOf([parts.map(([head]) => safe(head)), ...rows.map((row) => parts.map(([, cell]) => cell(row)))]);
+}
+
+type Part = readonly [head: string, cell: (row: Row) => string];
+
+/** `Spent (USD)`, `CTR (%)` */
+function headOf({ title, unit }: ReportColumn, currency: string | null): string {
+  const told = unit === 'share' ? '%' : unit === 'money' ? currency : null;
+  return told === null ? title : `${title} (${told})`;
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'number' ? String(value) : safe(shown(value, false));
