@@ -31,7 +31,7 @@ it.each<[string, Partial<CacheStatus>, number, number?]>([
     { outcome: 'refresh', days: { fetched: 1, total: 2 } },
     5,
   ],
-  ['fetched with another request, at no cost, 5 s old', { days: { fetched: 0, total: 30 } }, 5],
+  ['already fetched for another report, 5 s old; no extra call', { days: { fetched: 0, total: 30 } }, 5],
 ])('%s', (words, status, age, all) => {
   expect(said(status, age, all)).toBe(words);
 });

@@ -60,6 +60,20 @@ describe('the first screen', () => {
     expect(faults).toEqual([]);
   });
 
+  it('says of a key that is not known what to do, in words of the page', async () => {
+    const { page, axe } = await visit(explorer());
+    await page.getByLabel('Team key').fill(`${key}x`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const alert = page.getByRole('alert');
+    await expect
+      .poll(() => alert.textContent())
+      .toBe('This key is not known. Copy it again, or ask whoever gave it to you.');
+    expect(await axe()).toEqual([]);
+    await page.getByLabel('Team key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  });
+
   it('of a team that may see all, before any is known, says what to enter', async () => {
     const { gateway: fresh } = await openPages();
     const { key: all } = await newTeam(fresh, { id: 'growth' });
@@ -105,7 +119,7 @@ describe('a report', () => {
   it('not split by date says that days are provisional, has no chart, and on a phone the names before the measure', async () => {
     const { page, faults, axe } = await signedIn(explorer(MONTH.replace('&byDate=1', '')), 'Team key', key);
     await page.getByText('Some of these days are provisional').waitFor();
-    await page.getByText('Choose one row per date to see a chart by day.').waitFor();
+    await page.getByText(/see a chart by day\. The measure leads the table below/).waitFor();
     expect(await page.getByRole('heading', { name: 'Impressions by day' }).count()).toBe(0);
     await page.getByLabel('Measure').selectOption('clicks');
     await page.setViewportSize({ width: 390, height: 844 });

@@ -9,5 +9,6 @@ start({
   title: 'Console',
   label: 'Admin token',
   about: 'The token is checked',
+  unknown: 'This token is not known. Copy it again, or ask whoever gave it to you.',
   children: <Console />,
 });

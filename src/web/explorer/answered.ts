@@ -26,7 +26,7 @@ const FETCHED = 'fetched from the platform now';
 /** @param fetched days fetched from the platform, of `total` */
 function byDays(fetched: number, total: number, old: string): string {
   // A running call of another request had the missing days.
-  if (fetched === 0) return `fetched with another request, at no cost${old}`;
+  if (fetched === 0) return `already fetched for another report${old}; no extra call`;
   if (fetched === total) return FETCHED;
   return `${counted(fetched, 'day')} fetched now, ${total - fetched} from the cache${old && `, the oldest${old.slice(1)}`}`;
 }

@@ -308,7 +308,7 @@ function ChangeCell({ change, column, currency }: ChangeCellProps) {
     <span title={`${full(now)}, before: ${full(before)}`}>
       {text(now)}
       <br />
-      <span class="small quiet">
+      <span class="small quiet difference">
         {diff === null ? `before: ${text(before)}` : numbers.signed(diff, column.unit, currency)}
         {percent === null ? '' : ` (${numbers.percent(percent)})`}
       </span>

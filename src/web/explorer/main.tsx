@@ -47,5 +47,6 @@ start({
   title: 'Explorer',
   label: 'Team key',
   about: 'Your operator issues keys. The key is checked',
+  unknown: 'This key is not known. Copy it again, or ask whoever gave it to you.',
   children: <Explorer />,
 });

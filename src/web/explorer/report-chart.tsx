@@ -87,7 +87,10 @@ export function ReportChart(props: ReportChartProps) {
     return (
       <Card>
         <div class="toolbar">
-          <p class="quiet">Choose one row per date to see a chart by day.</p>
+          <p class="quiet">
+            Choose one row per date to see a chart by day. The measure leads the table below, and a
+            comparison.
+          </p>
           {tools}
         </div>
       </Card>

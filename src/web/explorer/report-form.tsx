@@ -138,7 +138,7 @@ const CURRENCY: FieldSpec = {
   name: 'spentBased',
   label: 'Currency',
   options: [
-    ['', 'As the platform sends it'],
+    ['', 'As sent'],
     ['usd', 'US dollars'],
     ['local', "Advertiser's currency"],
   ],

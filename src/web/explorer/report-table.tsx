@@ -44,6 +44,8 @@ export function ReportTable(props: TableProps) {
     const own = roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0);
     return { ...column, width: index === 0 && under.length > 0 ? UNDER_ROOM : own };
   });
+  const write = (row: Row, column: ReportColumn) => textOf(row, column, spans, currency);
+  const marks = (row: Row) => <DayMarks row={row} spans={spans} meta={meta} />;
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
   return (
@@ -65,14 +67,21 @@ export function ReportTable(props: TableProps) {
           rows={found}
           sort={view.sort}
           setSort={(sort) => setView({ sort }, true)}
-          write={(row, column) => textOf(row, column, spans, currency)}
+          write={write}
           mark={(row, { name }) => {
             const id = ids.get(name)?.name;
             return (
               <>
                 {id === undefined ? null : <span class="quiet id">{String(cellOf(row, id))}</span>}
-                {name === 'date' ? <DayMarks row={row} spans={spans} meta={meta} /> : null}
-                {name === varied[0]?.name ? <Under row={row} columns={under} /> : null}
+                {name === 'date' ? marks(row) : null}
+                {name === varied[0]?.name
+                  ? under.map((column) => (
+                      <span key={column.name} class="under small quiet" title={write(row, column).text}>
+                        <bdi>{write(row, column).text}</bdi>
+                        {column.name === 'date' ? marks(row) : null}
+                      </span>
+                    ))
+                  : null}
               </>
             );
           }}
@@ -149,14 +158,6 @@ function textOf(
   const its = currencyOf([row], currency);
   return { text: written(value, column, its), exact: exactly(value, column, its) };
 }
-
-/** The texts of further columns, below the first one. */
-const Under = ({ row, columns }: Pick<TableProps, 'columns'> & { readonly row: Row }) =>
-  columns.map(({ name }) => (
-    <bdi key={name} class="under small quiet" title={shown(cellOf(row, name), false)}>
-      {shown(cellOf(row, name), false)}
-    </bdi>
-  ));
 
 interface MarksProps extends Pick<TableProps, 'spans'> {
   readonly row: Row;

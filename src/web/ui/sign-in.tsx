@@ -1,6 +1,6 @@
 /** The sign-in page. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, wordsOf } from './api.js';
+import { call, Refused, wordsOf } from './api.js';
 import { Field } from './fields.js';
 import { Button, Looking } from './parts.js';
 import { useRoute } from './route.js';
@@ -11,6 +11,8 @@ export interface SignInWords {
   readonly label: string;
   /** The source of the secret. */
   readonly about: string;
+  /** Of a secret that nobody knows: what to do. */
+  readonly unknown: string;
 }
 
 interface SignInProps extends SignInWords {
@@ -26,7 +28,7 @@ interface Ways {
   readonly token: boolean;
 }
 
-export function SignInPage({ title, label, about, why, signIn }: SignInProps) {
+export function SignInPage({ title, label, about, unknown, why, signIn }: SignInProps) {
   const field = useRef<HTMLInputElement>(null);
   const company = useRef<HTMLAnchorElement>(null);
   const [ways, setWays] = useState<Ways | null>(null);
@@ -55,7 +57,10 @@ export function SignInPage({ title, label, about, why, signIn }: SignInProps) {
     const secret = input.value.trim();
     input.value = '';
     await signIn(secret).catch((error: unknown) => {
-      setFault(wordsOf(error));
+      // The words of the API are of headers.
+      const isUnknown =
+        error instanceof Refused && /^invalid_(api_key|admin_token)$/.test(error.problem.code);
+      setFault(isUnknown ? unknown : wordsOf(error));
       setBusy(false);
       input.focus();
     });
