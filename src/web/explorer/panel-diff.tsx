@@ -191,29 +191,10 @@ const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
   method: 'warn',
 };
 
-/** @param of a number, or its text */
-function signed(
-  title: string,
-  of: (line: DiffLine) => unknown,
-  text: (value: number, line: DiffLine) => string,
-): Column<DiffLine> {
-  const numberOf = (line: DiffLine) => {
-    const value = of(line) ?? null;
-    return value === null ? null : Number(value);
-  };
-  return {
-    title,
-    numeric: true,
-    cell: (line) => {
-      const number = numberOf(line);
-      return number === null ? '–' : text(number, line);
-    },
-    by: (line) => {
-      const number = numberOf(line);
-      return number === null ? null : Math.abs(number);
-    },
-  };
-}
+/** @param value a number, or its text */
+const numberIn = (value: unknown): number | null => ((value ?? null) === null ? null : Number(value));
+/** Sorted by size, whatever the sign. */
+const sizeOf = (value: unknown): number | null => (numberIn(value) === null ? null : Math.abs(Number(value)));
 
 const columnsWith = (currency: string | null): readonly Column<DiffLine>[] => [
   { title: 'Day', cell: ({ date }) => date, by: ({ date }) => date },
@@ -222,10 +203,16 @@ const columnsWith = (currency: string | null): readonly Column<DiffLine>[] => [
   { title: 'Column', cell: ({ column }) => titleOf(column), by: ({ column }) => column },
   { title: 'Old', numeric: true, cell: (line) => valueText(line.old, line.column, currency) },
   { title: 'New', numeric: true, cell: (line) => valueText(line.new, line.column, currency) },
-  signed(
-    'Change',
-    ({ diff }) => diff,
-    (value, { column }) => changeText(value, column, currency),
-  ),
-  signed('%', ({ percent }) => percent, numbers.percent),
+  {
+    title: 'Change',
+    numeric: true,
+    cell: ({ diff, column }) => changeText(numberIn(diff), column, currency),
+    by: ({ diff }) => sizeOf(diff),
+  },
+  {
+    title: '%',
+    numeric: true,
+    cell: ({ percent }) => (sizeOf(percent) === null ? '–' : numbers.percent(Number(percent))),
+    by: ({ percent }) => sizeOf(percent),
+  },
 ];
