@@ -423,7 +423,9 @@ describe('a comparison of a month', () => {
     await page.getByLabel('Compare with').selectOption({ label: 'the month before' });
     const card = page.getByRole('region', { name: 'Compared with 1 Feb to 28 Feb 2026' });
     await card
-      .getByText(/Mean per day: \$[\d,.]+; \$[\d,.]+; \$[\d,.]+ (more|less) \([+-][\d.]+ %\)\.$/)
+      .getByText(
+        /Mean per day: \$[\d,.]+ in this period; \$[\d,.]+ in the other; \$[\d,.]+ (more|less) \([+-][\d.]+ %\)\.$/,
+      )
       .waitFor();
     await card
       .getByText(

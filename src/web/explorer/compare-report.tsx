@@ -155,7 +155,7 @@ function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
       {sums.diff === null
         ? whyNoTotal(column, sums, text)
         : told(sums, [` from ${periodWords(now)}`, ` from ${periodWords(before)}`])}
-      {means.diff === null ? null : ` Mean per day: ${told(means, ['', ''])}`}
+      {means.diff === null ? null : ` Mean per day: ${told(means, [' in this period', ' in the other'])}`}
     </p>
   );
 }
@@ -309,8 +309,8 @@ function ChangeCell({ change, column, currency }: ChangeCellProps) {
       {text(now)}
       <br />
       <span class="small quiet difference">
-        {diff === null ? `before: ${text(before)}` : numbers.signed(diff, column.unit, currency)}
-        {percent === null ? '' : ` (${numbers.percent(percent)})`}
+        {diff === null ? `before: ${text(before)}` : numbers.signed(diff, column.unit, currency)}{' '}
+        {percent === null ? null : <span class="nowrap">({numbers.percent(percent)})</span>}
       </span>
     </span>
   );
