@@ -23,12 +23,15 @@ export function minuteOf(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** `02:48 UTC (15 minutes)`, of another day than now `2026-11-21 14:02 UTC (8 days)`; the length is the one from or to now. */
-export function momentIn(atMs: number, nowMs: number): string {
+/** `02:48 UTC`, of another day than now `2026-11-21 14:02 UTC`. */
+export function clockTime(atMs: number, nowMs: number): string {
   const [at, now] = [minuteOf(atMs), minuteOf(nowMs)];
-  const isToday = at.slice(0, 10) === now.slice(0, 10);
-  return `${isToday ? at.slice(11) : at} (${roughly(atMs - nowMs)})`;
+  return at.slice(0, 10) === now.slice(0, 10) ? at.slice(11) : at;
 }
+
+/** `02:48 UTC (15 minutes)`, of another day than now `2026-11-21 14:02 UTC (8 days)`; the length is the one from or to now. */
+export const momentIn = (atMs: number, nowMs: number): string =>
+  `${clockTime(atMs, nowMs)} (${roughly(atMs - nowMs)})`;
 
 /** E.g. ` since 14:02 UTC (3 hours)`; empty for null. */
 export function since(isoTime: string | null, nowMs: number): string {

@@ -3,14 +3,12 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/load.js';
 import { asGatewayError, GatewayError } from '../errors.js';
 import type { Clock } from '../lib/clock.js';
-import { createRecent, createRecentMinutes } from '../lib/recent.js';
 import { startTimer, stopTimer } from '../lib/time.js';
 import type { Bus } from '../store/port.js';
-import type { Failures } from '../telemetry/failures.js';
-import { type CallReport, isFailedCall } from '../telemetry/trace.js';
 import { type Budget, createBudget } from './budget.js';
 import { createCircuit } from './circuit.js';
 import { createPace, createPause } from './pace.js';
+import { createRecentCalls } from './recent-calls.js';
 
 /** Slots reserved for calls whose responses are read at once. */
 const KEPT_FOR_OTHERS = 2;
@@ -127,51 +125,4 @@ export function createTraffic({
       pause.leftMs() === 0 &&
       pace.waitMs() <= 0,
   };
-}
-
-const [HOUR_MS, HOURS] = [3_600_000, 24];
-
-/**
- * Counts the platform calls of this process: of the last day, and of the last five minutes with the failed ones.
- * @param now wall time
- */
-function createRecentCalls(now: () => number) {
-  const ofDay = createRecent(now, HOUR_MS, HOURS);
-  const ofMinutes = createRecentMinutes(now);
-  let last: Omit<Failures, 'teams'> = { failedAtMs: null, why: null, answeredAtMs: null };
-  return {
-    /** An ended call. One whose caller disconnected has shown nothing about the platform. */
-    add(call: CallReport): void {
-      const { outcome } = call;
-      const isFailed = isFailedCall(outcome);
-      ofDay.add(isFailed);
-      if (outcome !== 'aborted') ofMinutes.add(isFailed);
-      if (isFailed) last = { failedAtMs: now(), why: whyFailed(call), answeredAtMs: null };
-      else if (outcome === 'answer' || outcome === 'rejected') last = { ...last, answeredAtMs: now() };
-    },
-    /** The last failed call; `answeredAtMs`: an answer after it. */
-    last: () => last,
-    /** Calls within the last day. */
-    count: (): number => ofDay.sum().all,
-    /** Within the last five minutes. */
-    lastMinutes(): { calls: number; failed: number } {
-      const { all: calls, failed } = ofMinutes.sum();
-      return { calls, failed };
-    },
-  };
-}
-
-const BROKEN: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  ENOTFOUND: 'host name not found',
-  EAI_AGAIN: 'host name not found',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-};
-
-/** In a few words of the gateway, without text of the platform or addresses. */
-function whyFailed({ outcome, status, durationMs, code = '' }: CallReport): string {
-  if (outcome === 'failed') return `status ${status}`;
-  if (outcome === 'timeout') return `timed out after ${Math.round(durationMs / 1000)} s`;
-  return outcome === 'invalid' ? 'unreadable answer' : (BROKEN[code] ?? 'connection broken');
 }

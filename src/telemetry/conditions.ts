@@ -4,8 +4,8 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { minuteOf, momentIn, roughly, since } from '../lib/words.js';
-import { failedUntil } from './failures.js';
+import { momentIn, roughly, since } from '../lib/words.js';
+import { adviseFailing, describeFailing, type FailingLimit, ROW_OF_FAILURES } from './failures.js';
 import type { GaugeRow, Measured } from './measured.js';
 
 /** Parts whose condition each process shares with the others as a text. */
@@ -20,13 +20,18 @@ export const Finding = Type.Object(
     part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'sign-in', 'gateway']),
     says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
     do: Type.String({ description: 'What to do, in one sentence.' }),
+    recovered: Type.Optional(
+      Type.Literal(true, {
+        description: 'Its cause is over: without further failures it ends within five minutes.',
+      }),
+    ),
   },
   { title: 'Finding' },
 );
 export type Finding = Frozen<Static<typeof Finding>>;
 
 /** With a level, if it is not the condition's. */
-type Advice = Pick<Finding, 'says' | 'do'> & { readonly level?: Finding['level'] };
+type Advice = Pick<Finding, 'says' | 'do' | 'recovered'> & { readonly level?: Finding['level'] };
 
 interface Condition {
   readonly part: Exclude<Finding['part'], 'gateway'>;
@@ -43,8 +48,6 @@ interface Condition {
 }
 
 export const ROTATE = 'Run dsp-gateway token rotate --expires <date>, which asks for a new token.';
-const LOOK =
-  'Look at the causes in the log or with dsp-gateway tail --outcome failed, then ask the platform (5xx, timeout, unreadable response) or check the network.';
 const CHECK_DISK = 'Check the disk of the data folder (GATEWAY_DATA_DIR) and its load.';
 const CACHED_ONLY = 'only cached reports are served';
 
@@ -221,30 +224,17 @@ const CREDENTIAL: readonly Condition[] = [
   }),
 ];
 
-/** @param share failed calls, of at least so many calls */
 function failingCalls(
   text: string,
-  { share, ofAtLeast }: { readonly share: number; readonly ofAtLeast: number },
-  { effect, ...rest }: Pick<Condition, 'level' | 'alert' | 'gauge'> & { readonly effect: string },
+  { limit, ...rest }: Pick<Condition, 'level' | 'alert' | 'gauge'> & { readonly limit: FailingLimit },
 ): Condition {
   return {
     ...{ ...rest, part: 'platform', text },
-    read: ({ recentCalls, failures }) => {
-      const { calls, failed } = recentCalls.lastMinutes();
-      if (calls < ofAtLeast || failed <= share * calls) return false;
-      const untilMs = failedUntil(failures());
-      const until = untilMs === null ? '' : `; until ${minuteOf(untilMs).slice(11)}`;
-      return `${text}: ${failed} of ${calls} within the last 5 minutes${until}`;
+    read: ({ recentCalls, failures, clock }) => {
+      const failing = describeFailing(recentCalls.lastMinutes(), failures(), limit, clock.now());
+      return failing !== null && `${text}: ${failing}`;
     },
-    advice: (_, shown) => {
-      const [counted, until] = shown.slice(text.length + 2).split('; ');
-      if (until !== undefined)
-        return {
-          says: `Platform calls failed ${until} (${counted}); the last call succeeded.`,
-          do: 'Wait: if no more calls fail, this warning ends within five minutes.',
-        };
-      return { says: `Platform calls fail (${counted}): ${effect}.`, do: LOOK };
-    },
+    advice: (_, shown) => adviseFailing(shown.slice(text.length + 2), limit),
   };
 }
 
@@ -258,21 +248,17 @@ const PLATFORM: readonly Condition[] = [
     }),
     alert: null,
   },
-  failingCalls(
-    'some calls fail',
-    { share: 0.2, ofAtLeast: 10 },
-    {
-      level: 'warning',
-      effect: 'some reports that are not cached are answered with an error',
-      alert: 'DspGatewayPlatformFails',
-      gauge: {
-        name: 'dsp_gateway_platform_recent_failed_calls',
-        help: 'Platform calls within the last five minutes that failed: 5xx, network error, timeout, or invalid response.',
-        of: 'sum',
-        read: ({ recentCalls }) => recentCalls.lastMinutes().failed,
-      },
+  failingCalls('calls fail', {
+    limit: { share: 0.2, ofAtLeast: 10, inRow: ROW_OF_FAILURES },
+    level: 'warning',
+    alert: 'DspGatewayPlatformFails',
+    gauge: {
+      name: 'dsp_gateway_platform_recent_failed_calls',
+      help: 'Platform calls within the last five minutes that failed: 5xx, network error, timeout, or invalid response.',
+      of: 'sum',
+      read: ({ recentCalls }) => recentCalls.lastMinutes().failed,
     },
-  ),
+  }),
   {
     ...{ part: 'platform', text: 'paused', level: 'warning' },
     read: ({ pause }) => pause.leftMs() > 0 && `paused for ${Math.ceil(pause.leftMs() / 1000)} s`,
@@ -288,21 +274,17 @@ const PLATFORM: readonly Condition[] = [
     },
     alert: 'DspGatewayPlatformLimits',
   },
-  failingCalls(
-    'most calls fail',
-    { share: 0.5, ofAtLeast: 20 },
-    {
-      level: 'not well',
-      effect: 'most reports that are not cached are answered with an error',
-      alert: 'DspGatewayPlatformMostlyFails',
-      gauge: {
-        name: 'dsp_gateway_platform_recent_calls',
-        help: 'Platform calls within the last five minutes.',
-        of: 'sum',
-        read: ({ recentCalls }) => recentCalls.lastMinutes().calls,
-      },
+  failingCalls('most calls fail', {
+    limit: { share: 0.5, ofAtLeast: 20, inRow: null },
+    level: 'not well',
+    alert: 'DspGatewayPlatformMostlyFails',
+    gauge: {
+      name: 'dsp_gateway_platform_recent_calls',
+      help: 'Platform calls within the last five minutes.',
+      of: 'sum',
+      read: ({ recentCalls }) => recentCalls.lastMinutes().calls,
     },
-  ),
+  }),
   {
     ...{ part: 'platform', text: 'failing', level: 'not well' },
     read: ({ circuit }) => {

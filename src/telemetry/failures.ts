@@ -1,8 +1,22 @@
 /** The last failure of platform calls and whose reports failed: of one process, and of all together. Pure. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
+import { clockTime } from '../lib/words.js';
 
 const timeMs = Type.Union([Type.Number({ description: 'Milliseconds since 1970.' }), Type.Null()]);
+
+/** Of calls of the platform, in milliseconds since 1970. */
+const Row = Type.Object(
+  {
+    calls: Type.Integer({ description: 'Calls that failed one after another, the last one included.' }),
+    sinceMs: Type.Number({ description: 'When the first of them failed.' }),
+    afterMs: timeMs,
+  },
+  {
+    title: 'RowOfFailures',
+    description: 'Absent if the last call did not fail. `afterMs`: the answer before it.',
+  },
+);
 
 export const Failures = Type.Object(
   {
@@ -10,12 +24,37 @@ export const Failures = Type.Object(
     why: Type.Union([Type.String({ description: 'Of the last failed platform call.' }), Type.Null()]),
     answeredAtMs: timeMs,
     teams: Type.Array(Type.String(), { description: 'Whose reports failed within the last five minutes.' }),
+    // Absent: reported by an earlier release.
+    recoveredAtMs: Type.Optional(timeMs),
+    row: Type.Optional(Row),
+    lastRow: Type.Optional(
+      Type.Object(
+        { fromMs: Type.Number(), untilMs: Type.Number(), why: Type.String() },
+        { description: 'The last three or more calls in a row that failed, until a call was answered.' },
+      ),
+    ),
+    judged: Type.Optional(
+      Type.Object(
+        { calls: Type.Integer(), before: Type.Integer() },
+        {
+          description:
+            'Calls of the five minutes before the last failure (`before`), and with all later ones (`calls`).',
+        },
+      ),
+    ),
   },
-  { title: 'Failures', description: 'The last failed platform call, and an answer after it.' },
+  {
+    title: 'Failures',
+    description:
+      'The last failed platform call, an answer after it (`answeredAtMs`), and the first one (`recoveredAtMs`).',
+  },
 );
 export type Failures = Frozen<Static<typeof Failures>>;
 
 export const NO_FAILURES: Failures = { failedAtMs: null, why: null, answeredAtMs: null, teams: [] };
+
+/** From so many failed calls in a row there is a warning. */
+export const ROW_OF_FAILURES = 3;
 
 /** Of all processes together. */
 export function joinFailures(all: readonly Failures[]): Failures {
@@ -23,17 +62,106 @@ export function joinFailures(all: readonly Failures[]): Failures {
     (other.failedAtMs ?? 0) > (one.failedAtMs ?? 0) ? other : one;
   const { failedAtMs, why } = all.reduce(latest, NO_FAILURES);
   const answeredAtMs = Math.max(0, ...all.map((one) => one.answeredAtMs ?? 0));
+  const [recoveredAtMs] = all
+    .map((one) => one.recoveredAtMs ?? one.answeredAtMs ?? Number.NaN)
+    .filter((atMs) => failedAtMs !== null && atMs >= failedAtMs)
+    .sort((a, b) => a - b);
+  const rows = all.flatMap(({ row }) => row ?? []);
+  // Of a row that began before another process had an answer it is not known which calls came after that.
+  const answered = Math.max(answeredAtMs, ...rows.map(({ afterMs }) => afterMs ?? 0));
+  const row = rows.filter(({ sinceMs }) => sinceMs >= answered).reduce<Failures['row']>(addRow, undefined);
+  const ended = all.flatMap(({ lastRow }) => lastRow ?? []).sort((a, b) => b.untilMs - a.untilMs);
+  const judged = all.every((one) => one.judged !== undefined)
+    ? { judged: all.reduce(addJudged, { calls: 0, before: 0 }) }
+    : {};
   return {
     failedAtMs,
     why,
     answeredAtMs: answeredAtMs === 0 ? null : answeredAtMs,
     teams: [...new Set(all.flatMap(({ teams }) => teams))].sort(),
+    ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
+    ...(row === undefined ? {} : { row }),
+    ...(ended[0] === undefined ? {} : { lastRow: ended[0] }),
+    ...judged,
   };
 }
 
-/** When the platform failed last, if it has answered since; null: it has not. Epoch milliseconds. */
-export function failedUntil({ failedAtMs, answeredAtMs }: Failures): number | null {
-  return failedAtMs !== null && answeredAtMs !== null && answeredAtMs >= failedAtMs ? failedAtMs : null;
+const addRow = (sum: Failures['row'], row: NonNullable<Failures['row']>): NonNullable<Failures['row']> =>
+  sum === undefined
+    ? row
+    : {
+        calls: sum.calls + row.calls,
+        sinceMs: Math.min(sum.sinceMs, row.sinceMs),
+        afterMs: Math.max(sum.afterMs ?? 0, row.afterMs ?? 0) || null,
+      };
+
+const addJudged = (sum: NonNullable<Failures['judged']>, { judged }: Failures) => ({
+  calls: sum.calls + (judged?.calls ?? 0),
+  before: sum.before + (judged?.before ?? 0),
+});
+
+/** When the platform answered first after the last failure; null: it has not. Epoch milliseconds. */
+export function recoveredAt({ failedAtMs, answeredAtMs, recoveredAtMs }: Failures): number | null {
+  return failedAtMs !== null && answeredAtMs !== null && answeredAtMs >= failedAtMs
+    ? (recoveredAtMs ?? answeredAtMs)
+    : null;
+}
+
+/** The failed calls in a row that are a warning; null: there are none. */
+export const warningRow = ({ row }: Failures): Failures['row'] | null =>
+  row !== undefined && row.calls >= ROW_OF_FAILURES ? row : null;
+
+export interface FailingLimit {
+  /** Failed calls, of at least so many calls. */
+  readonly share: number;
+  readonly ofAtLeast: number;
+  /** So many failed calls in a row are enough; null: no number is. */
+  readonly inRow: number | null;
+}
+
+interface Counted {
+  readonly calls: number;
+  readonly failed: number;
+}
+
+/**
+ * Which calls fail, in a few words; null: not too many. An answer never makes them too many: it adds to the calls, but not to
+ * those that there must be at least; and calls before the last failure stay counted while failed ones lapse.
+ * @param counted of the last five minutes
+ */
+export function describeFailing(
+  counted: Counted,
+  seen: Failures,
+  limit: FailingLimit,
+  nowMs: number,
+): string | null {
+  const { share, ofAtLeast, inRow } = limit;
+  const { row, judged = { calls: counted.calls, before: counted.calls } } = seen;
+  if (inRow !== null && row !== undefined && row.calls >= inRow)
+    return `the last ${row.calls} since ${clockTime(row.sinceMs, nowMs)}`;
+  const recoveredMs = recoveredAt(seen);
+  const enough = recoveredMs === null ? judged.calls : judged.before;
+  if (enough < ofAtLeast || counted.failed <= share * judged.calls) return null;
+  const recovered = recoveredMs === null ? '' : `; recovered at ${clockTime(recoveredMs, nowMs)}`;
+  return `${counted.failed} of ${counted.calls} within the last 5 minutes${recovered}`;
+}
+
+const LOOK =
+  'Look at the causes in the log or with dsp-gateway tail --outcome failed, then ask the platform (5xx, timeout, unreadable response) or check the network.';
+
+/** What `describeFailing` says, of whichever process, as a sentence with its remedy. */
+export function adviseFailing(shown: string, { share }: FailingLimit) {
+  const [counted = '', recovered] = shown.split('; ');
+  const effect = `${share < 0.5 ? 'some' : 'most'} reports that are not cached are answered with an error`;
+  const [, inRow, since] = /^the last (\d+) since (.*)$/.exec(counted) ?? [];
+  if (inRow !== undefined)
+    return { says: `The last ${inRow} calls of the platform failed, since ${since}: ${effect}.`, do: LOOK };
+  if (recovered === undefined) return { says: `Platform calls fail (${counted}): ${effect}.`, do: LOOK };
+  return {
+    says: `The platform ${recovered}; ${counted.replace(' within', ' calls within')} failed.`,
+    do: 'Nothing now: if no more calls fail, this ends within five minutes.',
+    recovered: true as const,
+  };
 }
 
 const NAMED = 3;

@@ -68,6 +68,60 @@ it('the platform answers 500 to nine of ten calls: not well in status, doctor, /
   expect(gauges).toMatch(/^dsp_gateway_platform_recent_failed_calls 27$/m);
 });
 
+describe('failed calls in a row', () => {
+  it('are a warning from the third on, since the first, with a cause; /readyz stays 200', async () => {
+    const { gateway, key } = await withTeam(CALM);
+    await ask(gateway, key, 1, null);
+    gateway.clock.pass(MINUTE);
+    await ask(gateway, key, 2, FAILS);
+    expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+    gateway.clock.pass(MINUTE);
+    await ask(gateway, key, 1, FAILS);
+    const platform = 'calls fail: the last 3 since 12:01 UTC';
+    expect(await readyz(gateway)).toMatchObject({ status: 200, platform, worst: { platform } });
+    const since = new Date(NOON + MINUTE).toISOString();
+    expect(await verdict(gateway)).toMatchObject({
+      level: 'warning',
+      since,
+      findings: [
+        {
+          since,
+          says: expect.stringMatching(/^The last 3 calls of the platform failed, since 12:01 UTC: /),
+          details: 'Last failure: status 500. Teams: team-1.',
+        },
+      ],
+    });
+    gateway.clock.pass(6 * MINUTE);
+    expect(await verdict(gateway)).toMatchObject({ level: 'warning', since });
+    await ask(gateway, key, 1, null);
+    expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+  });
+
+  it('end with an answer to doctor', async () => {
+    const { gateway, key } = await withTeam(CALM);
+    await ask(gateway, key, 1, null);
+    await ask(gateway, key, 4, FAILS);
+    expect(await verdict(gateway)).toMatchObject({ level: 'warning' });
+    await gateway.manage('POST', '/doctor');
+    expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+    await ask(gateway, key, 6, FAILS);
+    await gateway.manage('POST', '/doctor');
+    expect(await verdict(gateway)).toMatchObject({
+      level: 'warning',
+      findings: [{ recovered: true, says: expect.stringContaining('10 of 11 calls within') }],
+    });
+  });
+
+  it('do not warn if each follows an answer', async () => {
+    const { gateway, key } = await withTeam(CALM);
+    for (let round = 0; round < 3; round += 1) {
+      await ask(gateway, key, 1, FAILS);
+      await ask(gateway, key, 2, null);
+    }
+    expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+  });
+});
+
 describe('the last failure', () => {
   it.each([
     [{ kind: 'garbage' }, 'unreadable answer'],
@@ -83,8 +137,8 @@ describe('the last failure', () => {
     const { gateway, key } = await withTeam(CALM);
     await ask(gateway, key, 11, FAILS);
     await ask(gateway, key, 1, null);
-    expect((await verdict(gateway)).findings[0]?.says).toMatch(
-      /^Platform calls failed until \d\d:\d\d UTC \(11 of 12 .*\); the last call succeeded\.$/,
+    expect((await verdict(gateway)).findings[0]?.says).toBe(
+      'The platform recovered at 12:00 UTC; 11 of 12 calls within the last 5 minutes failed.',
     );
     gateway.clock.pass(6 * MINUTE);
     expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
@@ -103,7 +157,7 @@ describe('the share of failed calls', () => {
     expect(await verdict(gateway)).toMatchObject({ level: 'well' });
     await ask(gateway, key, 1, { kind: 'redirect' });
     expect(await readyz(gateway)).toMatchObject({
-      platform: 'some calls fail: 3 of 13 within the last 5 minutes',
+      platform: 'calls fail: the last 3 since 12:00 UTC',
     });
   });
 
@@ -123,10 +177,12 @@ describe('the share of failed calls', () => {
     await ask(gateway, key, 10, null);
     await ask(gateway, key, 5, FAILS);
     gateway.clock.pass(4 * MINUTE);
-    expect((await readyz(gateway)).platform).toMatch(/^some calls fail/);
+    await ask(gateway, key, 1, null);
+    expect((await readyz(gateway)).platform).toMatch(/^calls fail: 5 of 16 .*; recovered at/);
     gateway.clock.pass(MINUTE + 10 * SECOND);
     expect((await readyz(gateway)).platform).toBe('ok');
     await ask(gateway, key, 10, FAILS);
+    await ask(gateway, key, 1, null);
     gateway.clock.advance(-60 * MINUTE);
     expect((await readyz(gateway)).platform).toBe('ok');
   });
@@ -138,12 +194,15 @@ describe('several replicas', () => {
     const { simulator, store: sharedStore, clock } = gateway;
     const other = await gatewayAt(simulator, { ...CALM, sharedStore, clock });
     await Promise.all([gateway, other].map(({ services }) => services.limits.replicas.join()));
-    await ask(gateway, key, 9, FAILS);
+    await ask(gateway, key, 2, FAILS);
     expect(await readyz(gateway)).toMatchObject({ platform: 'ok', worst: { platform: 'ok' } });
-    await ask(Object.assign(other, { simulator }), key, 11, FAILS);
+    await ask(Object.assign(other, { simulator }), key, 2, FAILS);
+    const inRow = { platform: 'calls fail: the last 4 since 12:00 UTC' };
+    await expect.poll(async () => (await readyz(gateway)).worst).toMatchObject(inRow);
+    expect(await readyz(gateway)).toMatchObject({ status: 200, ready: true, platform: 'ok' });
+    await ask(Object.assign(other, { simulator }), key, 16, FAILS);
     const worst = { platform: 'most calls fail: 20 of 20 within the last 5 minutes' };
     await expect.poll(async () => (await readyz(gateway)).worst).toMatchObject(worst);
-    expect(await readyz(gateway)).toMatchObject({ status: 200, ready: true, platform: 'ok' });
     expect(await verdict(gateway)).toMatchObject({ level: 'not well' });
   });
 });

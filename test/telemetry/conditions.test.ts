@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CONDITIONS } from '../../src/telemetry/conditions.js';
+import { type Failures, NO_FAILURES } from '../../src/telemetry/failures.js';
 import { createHealth } from '../../src/telemetry/health.js';
 import type { Measured } from '../../src/telemetry/measured.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
@@ -34,7 +35,7 @@ const HAVING: Readonly<Record<string, Partial<Measured>>> = {
   'store: away': store({ ok: false }),
   'store: registry lost': { registry: { loss: {} } },
   'platform: answers in pages': { isPaged: () => true },
-  'platform: some calls fail': { recentCalls: { lastMinutes: () => ({ calls: 10, failed: 3 }) } },
+  'platform: calls fail': { recentCalls: { lastMinutes: () => ({ calls: 10, failed: 3 }) } },
   'platform: paused': { pause: { leftMs: () => 90_000 } },
   'platform: most calls fail': { recentCalls: { lastMinutes: () => ({ calls: 20, failed: 11 }) } },
   'platform: failing': { circuit: { isOpen: true, failures: 10, leftMs: () => 9000 } },
@@ -86,6 +87,11 @@ const OF_TOKEN = (state: string, changes: Partial<typeof TOKEN>): Partial<Measur
   outlook: () => ({ ...TOKEN, state, ...changes }),
 });
 const AWAY = { health: () => ({ ok: false, reason: 'connection refused' }) };
+const NOON = Date.parse('2026-11-21T12:00:00.000Z');
+const IN_A_ROW: Failures = {
+  ...NO_FAILURES,
+  ...{ failedAtMs: NOON, why: 'status 500', row: { calls: 3, sinceMs: NOON - 60_000, afterMs: null } },
+};
 
 /** What else a condition may be: its sentences differ. */
 const VARIANTS: readonly Partial<Measured>[] = [
@@ -100,6 +106,11 @@ const VARIANTS: readonly Partial<Measured>[] = [
   { ...OF_TOKEN('unproven', {}), awaitedProof: () => 'call' },
   { ...OF_TOKEN('unproven', {}), awaitedProof: () => 'report' },
   { circuit: { isOpen: true, failures: 1, leftMs: () => 0 } },
+  { failures: () => IN_A_ROW },
+  {
+    recentCalls: { lastMinutes: () => ({ calls: 20, failed: 11 }) },
+    failures: () => ({ ...NO_FAILURES, failedAtMs: NOON, answeredAtMs: NOON, recoveredAtMs: NOON }),
+  },
   { brake: { stops: () => ({ all: null, teams: [{ team: 'growth', ...STOP }] }) } },
 ];
 const ONE_SENTENCE = /^[A-Z](?:(?![.?!] ).)*[^.]\.$/;
@@ -125,6 +136,10 @@ it.each<[Partial<Measured>, string]>([
   [
     { circuit: { isOpen: true, failures: 10, leftMs: () => 8500 } },
     'The platform is failing: 10 calls in a row failed; none is made for 9 s more, and only cached reports are served.',
+  ],
+  [
+    { failures: () => IN_A_ROW },
+    'The last 3 calls of the platform failed, since 11:59 UTC: some reports that are not cached are answered with an error.',
   ],
   [
     { store: { kind: 'redis', ...AWAY } },

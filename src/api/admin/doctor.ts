@@ -67,7 +67,15 @@ function named(ids: readonly string[]): string {
 
 type DoctorOptions = Pick<
   Services,
-  'config' | 'clock' | 'directory' | 'health' | 'measured' | 'outlook' | 'proveActive' | 'circuit'
+  | 'config'
+  | 'clock'
+  | 'directory'
+  | 'health'
+  | 'measured'
+  | 'outlook'
+  | 'proveActive'
+  | 'circuit'
+  | 'recentCalls'
 >;
 
 export function registerDoctor(
@@ -87,14 +95,17 @@ export function registerDoctor(
 
 /** The platform call comes first: later checks use its result. */
 function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
-  const { config, clock, health, outlook, proveActive, circuit } = options;
+  const { config, clock, health, outlook, proveActive, circuit, recentCalls } = options;
   let proof: TokenProof | null = null;
   return {
     'the token works': async () => {
       if (outlook().state === 'missing') return notWell('There is no platform token.', ROTATE);
       proof = await proveActive();
       // So that a platform that is well again is not called failing until a caller needs it.
-      if (proof.outcome === 'accepted') await circuit.answered();
+      if (proof.outcome === 'accepted') {
+        recentCalls.answered();
+        await circuit.answered();
+      }
       return proven(proof);
     },
     'the verification call': async () =>

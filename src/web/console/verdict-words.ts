@@ -31,6 +31,9 @@ export function headlineOf({ verdict: { level, findings }, reports }: Judged): {
   if (level !== 'well') {
     const parts = new Set(findings.filter((one) => one.level === level).map(({ part }) => PARTS[part]));
     const named = [...parts].join(', ');
+    // What needs no action any more is not called so.
+    if (findings.every((one) => one.level !== level || one.recovered === true))
+      return { words: `Recovered, being watched: ${named}`, tone };
     return { words: `${level === 'warning' ? 'Working, with a warning' : 'Needs action'}: ${named}`, tone };
   }
   if (reports.recentFailed === 0) return { words: 'All is well', tone };

@@ -1,0 +1,84 @@
+/** Counts the platform calls of this process: of the last day, and of the last five minutes with the failed ones. */
+import { createRecent, createRecentMinutes } from '../lib/recent.js';
+import { type Failures, NO_FAILURES, ROW_OF_FAILURES } from '../telemetry/failures.js';
+import { type CallReport, isFailedCall } from '../telemetry/trace.js';
+
+const [HOUR_MS, HOURS] = [3_600_000, 24];
+
+/** @param now wall time */
+export function createRecentCalls(now: () => number) {
+  const ofDay = createRecent(now, HOUR_MS, HOURS);
+  const ofMinutes = createRecentMinutes(now);
+  let last: Failures = NO_FAILURES;
+  /** The last answer, also if a call failed after it. */
+  let answeredAtMs: number | null = null;
+  /** Calls of the five minutes before the last failure, and later ones. */
+  let [before, after] = [0, 0];
+
+  function fail(why: string): void {
+    const nowMs = now();
+    const { calls, sinceMs } = last.row ?? { calls: 0, sinceMs: nowMs };
+    [before, after] = [ofMinutes.sum().all, 0];
+    last = {
+      ...last,
+      ...{ failedAtMs: nowMs, why, answeredAtMs: null, recoveredAtMs: null },
+      row: { calls: calls + 1, sinceMs, afterMs: answeredAtMs },
+    };
+  }
+
+  /** The platform has answered. */
+  function answer(): void {
+    const nowMs = now();
+    const { row, why, recoveredAtMs, ...rest } = last;
+    const ended =
+      row && row.calls >= ROW_OF_FAILURES
+        ? { lastRow: { fromMs: row.sinceMs, untilMs: nowMs, why: why ?? '' } }
+        : {};
+    answeredAtMs = nowMs;
+    last = { ...rest, ...ended, why, answeredAtMs: nowMs, recoveredAtMs: recoveredAtMs ?? nowMs };
+  }
+
+  return {
+    /** An ended call. One whose caller disconnected has shown nothing about the platform. */
+    add(call: CallReport): void {
+      const { outcome } = call;
+      const isFailed = isFailedCall(outcome);
+      ofDay.add(isFailed);
+      if (outcome === 'aborted') return;
+      ofMinutes.add(isFailed);
+      if (isFailed) fail(whyFailed(call));
+      else after += 1;
+      if (outcome === 'answer' || outcome === 'rejected') answer();
+    },
+    /** The platform answered a call that is not counted, e.g. of `doctor`. */
+    answered: answer,
+    /** The last failed call, what was answered since, and the calls by which it is judged. */
+    last(): Omit<Failures, 'teams'> {
+      const { all, failed } = ofMinutes.sum();
+      const judged = failed === 0 ? { calls: all, before: 0 } : { calls: before + after, before };
+      return { ...last, judged };
+    },
+    /** Calls within the last day. */
+    count: (): number => ofDay.sum().all,
+    /** Within the last five minutes. */
+    lastMinutes(): { calls: number; failed: number } {
+      const { all: calls, failed } = ofMinutes.sum();
+      return { calls, failed };
+    },
+  };
+}
+
+const BROKEN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'host name not found',
+  EAI_AGAIN: 'host name not found',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+};
+
+/** In a few words of the gateway, without text of the platform or addresses. */
+function whyFailed({ outcome, status, durationMs, code = '' }: CallReport): string {
+  if (outcome === 'failed') return `status ${status}`;
+  if (outcome === 'timeout') return `timed out after ${Math.round(durationMs / 1000)} s`;
+  return outcome === 'invalid' ? 'unreadable answer' : (BROKEN[code] ?? 'connection broken');
+}
