@@ -85,8 +85,8 @@ export const addTokenCommands = group(
   call({
     name: 'rollback',
     operation: rollbackToken,
-    description: 'Reactivate the previous token; warns if the platform had refused it.',
-    examples: ['token rollback'],
+    description: 'Reactivate the previous token; one that the platform has refused only with --force.',
+    examples: ['token rollback', 'token rollback --force'],
     render: (answer, given) =>
       describeTokens(answer, given) + (answer.warning === undefined ? '' : `\nWarning: ${answer.warning}\n`),
   }),

@@ -204,7 +204,7 @@ describe('the token', () => {
     expect(shown).not.toContain(token);
   });
 
-  it('is rolled back to one that the platform refused before only with a warning', async () => {
+  it('is rolled back to one that the platform has refused only by force, and shown as refused', async () => {
     const token = await opened.sim.issueToken();
     await done('token rotate', token);
     await opened.sim.revoke(token);
@@ -213,8 +213,16 @@ describe('the token', () => {
     await expect
       .poll(async () => (await done('token show --json')).json())
       .toMatchObject({ active: { refusedAt: null }, previous: { refusedAt: expect.any(String) } });
-    const back = await done('token rollback');
+    const refusal = await cli('token rollback');
+    expect([refusal.code, refusal.stdout]).toEqual([4, '']);
+    expect(refusal.stderr).toMatch(
+      /The platform has refused the previous token [0-9a-f]{16} since \d\d:\d\d UTC/,
+    );
+    expect(refusal.stderr).toContain('repeat with --force');
+    const back = await done('token rollback --force');
     expect(back.stdout).toMatch(/\n\nWarning: The platform refused this token at 20\S+Z\. If it still does/);
+    expect((await done('token show')).stdout).toMatch(/^active .* refused /m);
+    expect((await cli('status')).stdout).toMatch(/^NOT WELL: The platform refuses the token since /);
     expect((await done('token rollback')).stdout).not.toContain('Warning');
   });
 

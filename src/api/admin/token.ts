@@ -48,11 +48,10 @@ export function registerToken(
   serve(app, activateToken, async ({ body, actor }) =>
     show(await rotation.activate(body.force ?? false, actor)),
   );
-  serve(app, rollbackToken, async ({ actor }): Promise<AnswerOf<typeof rollbackToken>> => {
-    const { previous } = keeper.vault();
-    const after = await rotation.rollback(actor);
-    const refusedAt = after.active?.id === previous?.id ? previous?.refusedAt : null;
-    return refusedAt ? { ...show(after), warning: refusedBefore(refusedAt) } : show(after);
+  serve(app, rollbackToken, async ({ body, actor }): Promise<AnswerOf<typeof rollbackToken>> => {
+    const after = await rotation.rollback(body.force ?? false, actor);
+    const refusedAt = after.active?.refusedAt ?? null;
+    return refusedAt === null ? show(after) : { ...show(after), warning: refusedBefore(refusedAt) };
   });
   serve(app, discardToken, async ({ actor }) => show(await rotation.discard(actor)));
   serve(app, resealToken, ({ actor }) => reseal(actor, options));

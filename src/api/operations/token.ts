@@ -21,10 +21,7 @@ const Token = titled('Token', {
     description: 'False: expiresAt is an estimate, one year from when it was first seen.',
   }),
   verifiedAt: nullable(time, 'Null: not verified.'),
-  refusedAt: nullable(
-    time,
-    'When the platform refused it; null: it did not, accepted it since, or the token was activated again.',
-  ),
+  refusedAt: nullable(time, 'When the platform refused it; null: it did not, or has accepted it since.'),
 });
 const Slot = nullable(Token);
 const SLOTS = { active: Slot, pending: Slot, previous: Slot };
@@ -71,7 +68,9 @@ export const activateToken = describe('activateToken', 'owner', 'POST /admin/v1/
 
 export const rollbackToken = describe('rollbackToken', 'owner', 'POST /admin/v1/token/rollback', {
   summary: 'Go back to the previous token',
-  body: Nothing,
+  body: closed({
+    force: Type.Optional(Type.Boolean({ description: 'Also to a token that the platform has refused.' })),
+  }),
   answer: RolledBack,
   problems: ['conflict'],
 });

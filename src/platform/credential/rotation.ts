@@ -91,9 +91,9 @@ export class Rotation {
     });
   }
 
-  rollback(actor: Actor): Promise<Vault> {
+  rollback(force: boolean, actor: Actor): Promise<Vault> {
     return this.options.keeper.move('token.rollback', actor, (vault) =>
-      rollback(vault, this.options.clock.now()),
+      rollback(vault, force, this.options.clock.now()),
     );
   }
 

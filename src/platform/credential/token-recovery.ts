@@ -229,7 +229,7 @@ export class TokenRecovery implements TokenSource {
     const { previous } = keeper.vault();
     if (previous === null || previous.refusedAt !== null) return false;
     await this.#move(refusedId, (now) =>
-      now.previous?.id === previous.id ? rollback(noteRecovery(now, clock.now()), clock.now()) : now,
+      now.previous?.id === previous.id ? rollback(noteRecovery(now, clock.now()), false, clock.now()) : now,
     );
     return this.#isRecovered(refusedId);
   }

@@ -6,6 +6,7 @@
 import { createHmac } from 'node:crypto';
 import { GatewayError } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
+import { since } from '../../lib/words.js';
 
 export type TokenSourceName = 'seed' | 'staged' | 'minted' | 'file';
 
@@ -21,7 +22,7 @@ export interface Token {
   /** False: `expiresAt` is assumed to be one year after the token was first seen, as the document says. */
   readonly expiryKnown: boolean;
   readonly verifiedAt: string | null;
-  /** When the platform refused it; null after it was accepted again, or activated by an operator. */
+  /** When the platform refused it; null after it was accepted again. */
   readonly refusedAt: string | null;
 }
 
@@ -132,11 +133,20 @@ export function activate(vault: Vault, force: boolean, nowMs: number): Vault {
   return { ...vault, active: vault.pending, pending: null, previous: vault.active };
 }
 
-/** Swaps the previous token and the active one. */
-export function rollback(vault: Vault, nowMs: number): Vault {
-  if (vault.previous === null) throw refused('There is no previous token to go back to.', GIVE_ANOTHER);
-  if (isExpired(vault.previous, nowMs)) throw refused('The previous token has expired.', GIVE_ANOTHER);
-  return { ...vault, active: { ...vault.previous, refusedAt: null }, previous: vault.active };
+/**
+ * Swaps the previous token and the active one. A token that the platform has refused stays so until it is accepted.
+ * @param force also for a token that the platform has refused
+ */
+export function rollback(vault: Vault, force: boolean, nowMs: number): Vault {
+  const { previous } = vault;
+  if (previous === null) throw refused('There is no previous token to go back to.', GIVE_ANOTHER);
+  if (isExpired(previous, nowMs)) throw refused('The previous token has expired.', GIVE_ANOTHER);
+  if (previous.refusedAt !== null && !force)
+    throw refused(
+      `The platform has refused the previous token ${previous.fingerprint}${since(previous.refusedAt, nowMs)}.`,
+      `${GIVE_ANOTHER} If the platform accepts it again, repeat with "force": true.`,
+    );
+  return { ...vault, active: previous, previous: vault.active };
 }
 
 /** Updates the expiry after the platform issued the active token again. */

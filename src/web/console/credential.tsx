@@ -280,18 +280,27 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
         <code>{active.fingerprint}</code> previous.
       </span>
       <ConfirmButton
-        label="Roll back to the previous token"
+        label={
+          previous.refusedAt === null
+            ? 'Roll back to the previous token'
+            : 'Roll back to a token that was refused'
+        }
+        grave={previous.refusedAt !== null}
         disabled={busy !== null}
         question={
           <p>
             <code>{previous.fingerprint}</code> becomes the active one again, and{' '}
             <code>{active.fingerprint}</code> the previous one. Requests go on meanwhile.
             {previous.refusedAt === null ? null : (
-              <strong> The platform refused it at {moment(previous.refusedAt)}.</strong>
+              <strong>
+                {' '}
+                The platform refused <code>{previous.fingerprint}</code> at {moment(previous.refusedAt)}:
+                until it accepts it, only cached reports are served.
+              </strong>
             )}
           </p>
         }
-        act={() => take('rollback')}
+        act={() => take('rollback', previous.refusedAt === null ? {} : { force: true })}
       />
     </p>
   );

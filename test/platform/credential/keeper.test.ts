@@ -97,7 +97,7 @@ describe('a move', () => {
 
   it('that is refused writes nothing', async () => {
     const scene = await openScene();
-    await expect(scene.keeper.move('x', ALICE, (vault) => rollback(vault, NOW))).rejects.toThrow(
+    await expect(scene.keeper.move('x', ALICE, (vault) => rollback(vault, false, NOW))).rejects.toThrow(
       GatewayError,
     );
     expect(await scene.actions()).toEqual([]);

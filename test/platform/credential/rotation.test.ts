@@ -24,9 +24,9 @@ describe('the steps of a rotation', () => {
     expect((await rotation.verify(ALICE)).pending?.verifiedAt).toBe('2026-11-21T12:00:00.000Z');
     await rotation.activate(false, ALICE);
     expect(secretsIn(scene)).toEqual({ active: second, pending: null, previous: first });
-    await rotation.rollback(ALICE);
+    await rotation.rollback(false, ALICE);
     expect(secretsIn(scene)).toEqual({ active: first, pending: null, previous: second });
-    await rotation.rollback(ALICE);
+    await rotation.rollback(false, ALICE);
     await rotation.stage(staged('third'), ALICE);
     await rotation.discard(ALICE);
     expect(secretsIn(scene)).toEqual({ active: second, pending: null, previous: first });

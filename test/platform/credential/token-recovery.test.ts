@@ -88,9 +88,14 @@ describe('the token that takes the place of a refused one', () => {
       scene.clock.pass(2 * MINUTE);
     }
     expect(secretsIn(scene)).toMatchObject({ active: 'first', previous: 'second' });
-    // An operator who knows better may.
-    await scene.rotation.rollback(ALICE);
+    // An operator who knows better may; until the platform accepts it, it is known as refused.
+    await expect(scene.rotation.rollback(false, ALICE)).rejects.toMatchObject({ code: 'conflict' });
+    const { active } = await scene.rotation.rollback(true, ALICE);
+    expect(active?.refusedAt).toEqual(expect.any(String));
     expect(await scene.tokenRecovery.current()).toMatchObject({ token: 'second' });
+    scene.tokenRecovery.accepted(active?.id ?? '');
+    await scene.evidence.flush();
+    expect(scene.keeper.vault().active?.refusedAt).toBeNull();
   });
 
   it('is not the refused one once more, though the platform hands it out', async () => {

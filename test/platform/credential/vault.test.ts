@@ -96,8 +96,8 @@ interface Model {
 
 type Step =
   | { readonly do: 'stage'; readonly secret: string; readonly days: number }
-  | { readonly do: 'verify' | 'rollback' | 'discard' | 'refuse' | 'clean' }
-  | { readonly do: 'activate'; readonly force: boolean }
+  | { readonly do: 'verify' | 'discard' | 'refuse' | 'clean' }
+  | { readonly do: 'activate' | 'rollback'; readonly force: boolean }
   | { readonly do: 'renew' | 'wait'; readonly days: number };
 
 const days = fc.integer({ min: 1, max: 5 });
@@ -108,10 +108,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('verify' as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('activate' as const), force: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('rollback' as const), force: fc.boolean() }) },
   {
     weight: 2,
     arbitrary: fc.record({
-      do: fc.constantFrom('rollback' as const, 'discard' as const, 'refuse' as const, 'clean' as const),
+      do: fc.constantFrom('discard' as const, 'refuse' as const, 'clean' as const),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('renew' as const, 'wait' as const), days }) },
@@ -146,8 +147,8 @@ function expectStep(model: Model, asked: Step, id: string | null): string | null
       return null;
     case 'rollback':
       if (model.previous === null || isOver(model.previous)) return 'conflict';
+      if (model.refused.has(model.previous) && !asked.force) return 'conflict';
       [model.active, model.previous] = [model.previous, model.active];
-      model.refused.delete(model.active);
       return null;
     case 'discard':
       if (model.pending === null) return 'conflict';
@@ -181,7 +182,7 @@ function playStep(vault: Vault, asked: Step, nowMs: number, staged: Token | null
     case 'activate':
       return activate(vault, asked.force, nowMs);
     case 'rollback':
-      return rollback(vault, nowMs);
+      return rollback(vault, asked.force, nowMs);
     case 'discard':
       return discard(vault);
     case 'refuse':
@@ -259,10 +260,10 @@ describe('the vault', () => {
     expect(detail(() => activate(staged, false, NOW))).toContain('not verified');
     expect(detail(() => activate(staged, true, NOW + DAY))).toContain('has expired');
     expect(detail(() => stage(activate(staged, true, NOW), token('a')))).toContain('the active one already');
-    expect(detail(() => rollback(staged, NOW))).toContain('no previous token');
+    expect(detail(() => rollback(staged, false, NOW))).toContain('no previous token');
     expect(detail(() => discard(EMPTY_VAULT))).toContain('no pending token');
     const rotated = activate(stage(activate(staged, true, NOW), token('b')), true, NOW);
-    expect(detail(() => rollback(rotated, NOW + DAY))).toContain('previous token has expired');
+    expect(detail(() => rollback(rotated, true, NOW + DAY))).toContain('previous token has expired');
   });
 
   it('gives itself back when nothing changes, so that nothing is written', () => {
