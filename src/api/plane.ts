@@ -70,7 +70,8 @@ export function createPlaneServer(
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export function createFinish(plane: PlaneName, services: Services): Finish {
-  const { config, log, metrics, tally, tail, directory, limits, budgets, slowFailures } = services;
+  const { config, log, metrics, tally, tail, failedRequests, directory, limits, budgets, slowFailures } =
+    services;
   const isData = plane === 'data';
   const tracing = plane === 'metrics' ? null : services.tracing;
   const isTimed = isData && config.server.serverTiming;
@@ -93,8 +94,12 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       if (code !== null) metrics.count('problems', { plane, code });
       if (counted.tier !== null) metrics.count('report_hits', { tier: counted.tier });
       if (!isData) return;
-      if (tail.isOn && (team !== null || code !== null))
-        tail.note(tailLine(request, status, durationMs, log.clean));
+      const isFailed = code !== null && status >= 400;
+      if (isFailed || (tail.isOn && (team !== null || code !== null))) {
+        const line = tailLine(request, status, durationMs, services);
+        if (tail.isOn) tail.note(line);
+        if (isFailed) failedRequests.note(line);
+      }
       if (!counted.isCounted) return;
       tally.add(counted, durationMs - waitedMs);
       if (team !== null) metrics.count('platform_calls_saved', { team }, counted.saved);
@@ -102,22 +107,25 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
   };
 }
 
-/** The request's line in a tail. @param clean see {@link Log.clean} */
+/** The request's line in a tail. */
 function tailLine(
   request: Accounted,
   status: number,
   durationMs: number,
-  clean: (text: string) => string,
+  { log, recentCalls }: Pick<Services, 'log' | 'recentCalls'>,
 ): Omit<TailLine, 'at'> {
-  const { team, key, outcome, code, via, platformCalls, rows, bytesOut } = request.trace;
+  const { team, key, outcome, code, via, platformCalls, rows, bytesOut, callFailure } = request.trace;
+  // No call was made, because earlier ones failed.
+  const cause = code === 'upstream_circuit_open' ? recentCalls.last().why : callFailure;
   return {
     team,
     key,
     method: request.method,
-    path: shownPath(request, clean),
+    path: shownPath(request, log.clean),
     status,
     outcome,
     ...(code === null ? {} : { code }),
+    ...(code === null || cause === null ? {} : { cause }),
     ...(via === null ? {} : { via }),
     platformCalls,
     ms: Math.round(durationMs * 10) / 10,

@@ -34,6 +34,7 @@ export function command<O>({ plane, apiCall, name, own, run, ...about }: Command
     if (plane !== undefined) addPlaneOptions(added, plane);
     own?.(added);
     if (apiCall !== undefined) apiCalls.set(added, apiCall);
+    for (const option of added.options) if (option.mandatory) option.description += ' (required)';
     addExamples(added, about.examples);
     added.action(async (...all: unknown[]) => {
       const typed = all.slice(0, -2) as string[];

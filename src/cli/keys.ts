@@ -10,7 +10,8 @@ import {
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus } from '../api/operations/overview.js';
 import type { Environment } from '../config/rules.js';
-import { call, steps } from './call-command.js';
+import { momentIn } from '../lib/words.js';
+import { call, steps, type Values } from './call-command.js';
 import type { Admin, ClientOptions } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { group, rendered, show } from './define.js';
@@ -60,7 +61,8 @@ export const addKeysCommands = group(
       );
       await showOnce(terminal, options, {
         make: () => send(values),
-        render: (issued) => describeIssued(issued) + firstCall(issued, dataUrl, options, terminal.env),
+        render: (issued) =>
+          describeIssued(issued, terminal) + firstCall(issued, dataUrl, options, terminal.env),
         lost: ({ id }) => revokeUnseen(admin, id),
       });
     },
@@ -82,7 +84,7 @@ export const addKeysCommands = group(
     run: ({ values, send, terminal, options }) =>
       showOnce(terminal, options, {
         make: () => send(values),
-        render: describeIssued,
+        render: (rolled) => describeIssued(rolled, terminal) + describeOld(values, terminal),
         lost: async ({ id }) =>
           `the new secret of ${id} was not shown; the old one is valid for ${values.overlapSeconds} s from now; roll it again: dsp-gateway keys roll ${id}`,
       }),
@@ -148,13 +150,27 @@ function stateOf({ revokedAt, expiresAt }: ShownKey, nowMs: number): string {
   return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'valid';
 }
 
-function describeIssued({ id, key, teamId, expiresAt }: IssuedKey): string {
+/** A key that ends so soon is warned of, as by `doctor`. */
+const SOON_MS = 14 * 86_400_000;
+
+function describeIssued({ id, key, teamId, expiresAt }: IssuedKey, { nowMs }: Terminal): string {
+  const isSoon = expiresAt !== null && Date.parse(expiresAt) - nowMs() <= SOON_MS;
+  const warning = isSoon
+    ? `Warning: the key ends ${until(expiresAt, nowMs())}, and rolling it does not change that; for a later end run dsp-gateway keys issue ${teamId} --expires <date>.\n`
+    : '';
   return `${renderFields([
     ['id', id],
     ['team', teamId],
-    ['expires', expiresAt ?? 'never'],
+    ['expires', expiresAt === null ? 'never' : `${expiresAt} (${until(expiresAt, nowMs())})`],
     ['key', key],
-  ])}The key is shown only once; keep it secret.\n`;
+  ])}The key is shown only once; keep it secret.\n${warning}`;
+}
+
+/** When the secret ends that was replaced. */
+function describeOld({ overlapSeconds }: Values, { nowMs }: Terminal): string {
+  const seconds = Number(overlapSeconds);
+  if (seconds === 0) return 'The old secret has ended.\n';
+  return `The old secret ends ${momentIn(nowMs() + seconds * 1000, nowMs())}; the key's own end is unchanged.\n`;
 }
 
 /** Addresses that a server listens at, but that nobody calls. */

@@ -2,7 +2,7 @@
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
-import { costOf, momentIn, sentence } from '../lib/words.js';
+import { costOf, failureOf, momentIn, sentence, spanOf } from '../lib/words.js';
 import { USAGE_FIELDS } from '../teams/usage/usage-day.js';
 import { call, steps } from './call-command.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
@@ -51,6 +51,7 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
     ]),
     ...describeUndeclared(status),
     ...describeKinds(status),
+    ...describeIncidents(status, nowMs),
     ['store', `${worst.store}, ${store.kind}`],
     ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
     ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
@@ -70,6 +71,20 @@ function describeUndeclared({ undeclaredParameters: seen }: AnswerOf<typeof getS
     'undeclared',
     `would be refused: ${parameter} in ${endpoint} of the team ${team}: ${message}`,
   ]);
+}
+
+/** Incidents in the text; `--json` has all. */
+const SHOWN_INCIDENTS = 3;
+
+function describeIncidents({ incidents }: AnswerOf<typeof getStatus>, nowMs: number): [string, string][] {
+  return (incidents ?? []).slice(0, SHOWN_INCIDENTS).map((one): [string, string] => {
+    const { cause, failedReports, teams } = one;
+    const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
+    return [
+      'incident',
+      `${spanOf(one, nowMs)}: ${cause}; ${counted(failedReports, 'report')} failed${whose}`,
+    ];
+  });
 }
 
 /** Kinds of reports in the text: those that are not cached by day. */
@@ -153,7 +168,8 @@ function describeUsage({ from, to, usage }: AnswerOf<typeof getUsage>): string {
 export const addAuditCommand = call({
   name: 'audit',
   operation: listAudit,
-  description: 'Show the audit, newest first; --json includes values before and after.',
+  description:
+    'Show the audit, newest first, with attempts that failed; --json includes values before and after.',
   examples: [
     'audit --limit 20',
     'audit --action token --since 7d',
@@ -188,8 +204,15 @@ export const addAuditCommand = call({
           ['did', 'action'],
           ['to', 'subject'],
           'id',
+          ['outcome', ({ after }) => outcomeOf(after)],
         ]),
 });
+
+/** Only attempts that failed say so. */
+function outcomeOf(after: unknown): string {
+  const failure = failureOf(after);
+  return failure === null ? 'done' : `failed: ${failure}`;
+}
 
 /** A duration counts back from now. A date is parsed by the gateway. */
 function sinceOf(text: string, nowMs: number): string {

@@ -18,7 +18,7 @@ import { addLoginCommand, addLogoutCommand, addSessionsCommands, addWhoamiComman
 import { addSimulateCommand } from './simulate.js';
 import { addStoreCommands } from './store.js';
 import { StrictCommand } from './strict-command.js';
-import { addTailCommand } from './tail.js';
+import { addRequestsCommands, addTailCommand } from './tail.js';
 import { addApplyCommand, addTeamsCommands } from './teams.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './token.js';
@@ -80,6 +80,7 @@ const COMMANDS: readonly AddCommand[] = [
   addWatchCommands,
   addUsageCommand,
   addTailCommand,
+  addRequestsCommands,
   addAuditCommand,
   addRegistryCommands,
   addStoreCommands,

@@ -1,13 +1,15 @@
-/** `dsp-gateway tail`: requests of the data plane, live. */
-import { tail } from '../api/operations/overview.js';
+/** `dsp-gateway tail` and `requests show`: requests of the data plane, live, and failed ones by id. */
+import { findRequest, tail } from '../api/operations/overview.js';
 import { parseObject } from '../lib/json.js';
 import { sleep } from '../lib/time.js';
 import { OUTCOMES } from '../outcome.js';
-import { type Given, steps } from './call-command.js';
+import { call, type Given, steps } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
+import { group } from './define.js';
 import { readId } from './flags.js';
 import { plainJson, plainLine } from './plain-text.js';
 import { counted } from './span.js';
+import { renderFields } from './table.js';
 import { CYAN, GREEN, GREY, painter, RED, type Terminal, YELLOW } from './terminal.js';
 
 const RETRY_MS = 1000;
@@ -69,6 +71,10 @@ const COLOURS: Readonly<Record<string, number>> = {
   error: RED,
 };
 
+/** The code of a problem, with its cause if it is known. */
+const problemOf = ({ code, cause }: Readonly<Record<string, unknown>>): string =>
+  plainLine(`${code}${cause === undefined ? '' : ` (${cause})`}`);
+
 function shownLine(text: string, terminal: Terminal, json = false): string {
   const line = parseObject(text);
   if (line === null) return plainLine(text);
@@ -85,10 +91,34 @@ function shownLine(text: string, terminal: Terminal, json = false): string {
     of('team').padEnd(12),
     of('method'),
     of('path'),
-    ...(line.code === undefined ? [] : [paint(RED, of('code'))]),
+    ...(line.code === undefined ? [] : [paint(RED, problemOf(line))]),
     ...(line.via === undefined ? [] : [paint(CYAN, `via ${of('via')}`)]),
     paint(GREY, [`${of('ms')} ms`, `${of('rows')} rows`, `${of('bytes')} bytes`].join('  ')),
     ...(calls === 0 ? [] : [paint(CYAN, counted(calls, 'platform call'))]),
     paint(GREY, of('requestId')),
   ].join('  ');
 }
+
+export const addRequestsCommands = group(
+  'requests',
+  'Find requests.',
+  call({
+    name: 'show',
+    operation: findRequest,
+    description:
+      'Show a failed request by its requestId. Searched are the last 2,000 requests of each process that were answered with a problem; older ones are in the log.',
+    examples: ['requests show 01JDC3T8Q5', 'requests show 01JDC3T8Q5 --json | jq .cause'],
+    args: { id: ['<request id>', 'requestId of the problem, or x-request-id of the answer', readId] },
+    render: (found) =>
+      renderFields([
+        ['at', found.at],
+        ['team', found.team ?? 'without a valid key'],
+        ['key', found.key ?? '-'],
+        ['request', `${found.method} ${found.path}`],
+        ['status', `${found.status} ${problemOf(found)}`],
+        ['outcome', found.outcome ?? '-'],
+        ['platform', counted(found.platformCalls, 'call')],
+        ['took', `${found.ms} ms`],
+      ]),
+  }),
+);

@@ -55,10 +55,11 @@ export const addWritesCommands = group(
   call({
     name: 'list',
     operation: listUnknownWrites,
-    description: 'List guarded writes of unknown outcome. Their budget stays reserved until settled.',
+    description:
+      'List guarded writes of unknown outcome, the only ones that are listed. Their budget stays reserved until settled.',
     examples: ['writes list --unknown', "writes list --unknown --json | jq -r '.writes[].id'"],
     own: (added) =>
-      added.addOption(new Option('--unknown', 'writes of unknown outcome (required)').makeOptionMandatory()),
+      added.addOption(new Option('--unknown', 'writes of unknown outcome').makeOptionMandatory()),
     render: ({ writes }) =>
       writes.length === 0
         ? 'There is no write of unknown outcome.\n'

@@ -33,6 +33,18 @@ export function clockTime(atMs: number, nowMs: number): string {
 export const momentIn = (atMs: number, nowMs: number): string =>
   `${clockTime(atMs, nowMs)} (${roughly(atMs - nowMs)})`;
 
+/** `since 02:54 UTC (8 minutes)`, or `02:54 to 03:02 UTC (8 minutes)`, of another day than now with its date. */
+export function spanOf(
+  { from, until }: { readonly from: string; readonly until: string | null },
+  nowMs: number,
+): string {
+  const fromMs = Date.parse(from);
+  if (until === null) return `since ${momentIn(fromMs, nowMs)}`;
+  const untilMs = Date.parse(until);
+  const begins = clockTime(fromMs, nowMs).replace(' UTC', '');
+  return `${begins} to ${clockTime(untilMs, fromMs)} (${roughly(untilMs - fromMs)})`;
+}
+
 /** E.g. ` since 14:02 UTC (3 hours)`; empty for null. */
 export function since(isoTime: string | null, nowMs: number): string {
   return isoTime === null ? '' : ` since ${momentIn(Date.parse(isoTime), nowMs)}`;
@@ -56,4 +68,10 @@ export function costOf({
   if (recent === 0) return `no report was requested ${within}`;
   if (recentFailed === 0) return `no report failed ${within}, of ${all}`;
   return `${failed} of ${all} ${recent === 1 ? 'report' : 'reports'} failed ${within}`;
+}
+
+/** @param after of an audit entry. @returns why the attempt failed; null: it did not */
+export function failureOf(after: unknown): string | null {
+  const noted = after as { readonly verified?: unknown; readonly reason?: unknown } | null | undefined;
+  return noted?.verified === false ? String(noted.reason ?? 'The token could not be verified.') : null;
 }

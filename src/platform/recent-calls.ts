@@ -1,7 +1,7 @@
 /** Counts the platform calls of this process: of the last day, and of the last five minutes with the failed ones. */
 import { createRecent, createRecentMinutes } from '../lib/recent.js';
 import { type Failures, NO_FAILURES, ROW_OF_FAILURES } from '../telemetry/failures.js';
-import { type CallReport, isFailedCall } from '../telemetry/trace.js';
+import { type CallReport, isFailedCall, whyFailed } from '../telemetry/trace.js';
 
 const [HOUR_MS, HOURS] = [3_600_000, 24];
 
@@ -66,19 +66,4 @@ export function createRecentCalls(now: () => number) {
       return { calls, failed };
     },
   };
-}
-
-const BROKEN: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  ENOTFOUND: 'host name not found',
-  EAI_AGAIN: 'host name not found',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-};
-
-/** In a few words of the gateway, without text of the platform or addresses. */
-function whyFailed({ outcome, status, durationMs, code = '' }: CallReport): string {
-  if (outcome === 'failed') return `status ${status}`;
-  if (outcome === 'timeout') return `timed out after ${Math.round(durationMs / 1000)} s`;
-  return outcome === 'invalid' ? 'unreadable answer' : (BROKEN[code] ?? 'connection broken');
 }

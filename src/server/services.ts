@@ -1,6 +1,7 @@
 /** Composition of everything behind the planes, without servers and routes. */
 import type { Dispatcher } from 'undici';
 import { createIdempotency } from '../api/proxy/idempotency.js';
+import { createFailedRequests } from '../api/tail/failed-requests.js';
 import { createTail } from '../api/tail/tail.js';
 import type { Config, ProxySettings } from '../config/load.js';
 import type { Secret, SecretFileFault } from '../config/secret.js';
@@ -40,6 +41,7 @@ import type { Measured } from '../telemetry/measured.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
+import { createIncidents } from './keep-incidents.js';
 import { LAYOUT } from './layout.js';
 
 /** The token of this process and since when, updated with each heartbeat and change of the vault. */
@@ -79,7 +81,12 @@ export async function createServices(options: ServicesOptions): Promise<Services
   const { everywhere, led } = await start(() => parts.isIdle() && parts.budget.running === 0);
   const jobs = startJobs({
     everywhere: { ...everywhere, ...reporting.everywhere },
-    led: { ...led, ...reporting.led, 'changes of teams’ lists': tellGrants(parts) },
+    led: {
+      ...led,
+      ...reporting.led,
+      'changes of teams’ lists': tellGrants(parts),
+      'last incidents': parts.incidents.job,
+    },
     ...{ leases: parts.store.registryLeases, logger },
   });
   registry.onLoss((outcome) => metrics.count('registry_losses', { outcome }));
@@ -105,6 +112,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
       parts.lastUse.end();
       await parts.tally.close();
       parts.tail.close();
+      parts.failedRequests.close();
       registry.stop();
       await parts.provider?.close();
       await parts.agent.destroy();
@@ -197,7 +205,9 @@ async function createParts(options: ServicesOptions) {
     tally,
     usage: createUsage(tally, clock),
     series,
+    incidents: createIncidents({ ...store, health, clock, failedReports: series.failedReports }),
     tail: createTail({ bus: store.bus, clock, logger }),
+    failedRequests: createFailedRequests({ bus: store.bus, clock, logger, replicas }),
     purges,
     erasures,
     l1,

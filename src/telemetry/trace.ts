@@ -33,6 +33,21 @@ const FAILURES: readonly CallReport['outcome'][] = ['failed', 'network', 'timeou
  */
 export const isFailedCall = (outcome: CallReport['outcome']): boolean => FAILURES.includes(outcome);
 
+const BROKEN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'host name not found',
+  EAI_AGAIN: 'host name not found',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+};
+
+/** In a few words of the gateway, without text of the platform or addresses. */
+export function whyFailed({ outcome, status, durationMs, code = '' }: CallReport): string {
+  if (outcome === 'failed') return `status ${status}`;
+  if (outcome === 'timeout') return `timed out after ${Math.round(durationMs / 1000)} s`;
+  return outcome === 'invalid' ? 'unreadable answer' : (BROKEN[code] ?? 'connection broken');
+}
+
 /** Maximum recorded steps and calls of a request. */
 const MOST_STAGES = 100;
 
@@ -64,6 +79,8 @@ export class Trace {
   waitedMs = 0;
   /** Bytes sent of the response body. */
   bytesOut = 0;
+  /** Why the last failed platform call failed, in a few words; null: none did. */
+  callFailure: string | null = null;
   /** Why it failed, for the log only. */
   cause: unknown = undefined;
   /** By `monotonicMs`. */
@@ -93,6 +110,7 @@ export class Trace {
   called(call: CallReport): void {
     this.platformCalls += 1;
     this.platformMs += call.durationMs;
+    if (isFailedCall(call.outcome)) this.callFailure = whyFailed(call);
     if (this.keepsSteps && this.calls.length < MOST_STAGES)
       this.calls.push({ call, endedMs: this.monotonicMs() - this.startedMs });
   }

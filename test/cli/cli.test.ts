@@ -163,6 +163,10 @@ describe('keys', () => {
     const [, row] = (await done('keys list keyed')).stdout.trim().split('\n').slice(1);
     expect(row).toMatch(new RegExp(`^${id} +keyed +dashboards +dgw_\\w{6} +valid +in \\d+ d`));
     expect(row).toMatch(/…, ends in 1 d$/);
+    const again = (await done(`keys roll ${id} --overlap 1h`)).stdout;
+    expect(again).toMatch(/^expires +2199-01-01\S* \(in \d+ d/m);
+    expect(again).toMatch(/\nThe old secret ends .*\(60 minutes\); the key's own end is unchanged\.\n$/);
+    expect(again).not.toContain('Warning');
     expect((await done(`keys revoke ${id}`)).stdout).toBe(`revoked: ${id}\n`);
     expect([await outcome(key), await outcome(rolled.key)]).toEqual(['revoked_api_key', 'revoked_api_key']);
     // Its old secret is refused, too, and does not end in a day.
@@ -170,6 +174,20 @@ describe('keys', () => {
     const all = (await done('keys list --json')).json<{ id: string; revokedAt: string | null }[]>();
     expect(all.find((one) => one.id === id)?.revokedAt).toEqual(expect.any(String));
   });
+});
+
+it('a key that ends within 14 days is rolled with a warning', async () => {
+  await done('teams create soon');
+  const issued = await done('keys issue soon --expires 2026-12-01 --json');
+  const { stdout } = await done(`keys roll ${issued.json<{ id: string }>().id}`);
+  expect(stdout).toMatch(/\nWarning: the key ends in 9 d 12 h, and rolling it does not change that/);
+  expect(stdout).toMatch(/dsp-gateway keys issue soon --expires <date>\.\nThe old secret has ended\.\n$/);
+});
+
+it('help marks options that must be given', async () => {
+  const { stdout } = await cli('writes stop --help');
+  expect(stdout).toMatch(/--reason <text> .*\(required\)/s);
+  expect(stdout).not.toMatch(/--team <\w+> [^-]*\(required\)/);
 });
 
 describe('the token', () => {
@@ -232,6 +250,9 @@ describe('the token', () => {
     expect([ran.code, ran.stdout]).toEqual([4, '']);
     expect(ran.stderr).toContain('refused the token');
     expect(ran.stderr).not.toContain('wrong-token-of-nobody');
+    expect((await done('audit --action token.verify --limit 1')).stdout).toMatch(
+      / token\.verify .* failed: .*refused the token/,
+    );
     expect((await done('token show --json')).json()).toMatchObject({ active: before, pending: null });
   });
 
@@ -349,7 +370,9 @@ describe('status and audit', () => {
     expect((await done('status --json')).json()).toMatchObject({ ready: true, verdict: { level: 'well' } });
     await done('teams create audited');
     const { stdout: trail } = await done('audit --limit 1');
-    expect(trail.split('\n')[2]).toMatch(/^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+$/);
+    expect(trail.split('\n')[2]).toMatch(
+      /^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+ +done$/,
+    );
     const [entry] = (await done('audit --limit 1 --json')).json<{ id: string; after: object }[]>();
     expect(entry?.after).toMatchObject({ id: 'audited' });
     await done('keys issue audited');

@@ -30,12 +30,12 @@ async function tailOf(lines: readonly object[], colours: boolean, more: readonly
 }
 
 it('are plain where no colours are wanted; it comes back, and a token that is taken back ends it', async () => {
-  const failed = { ...LINE, outcome: 'failed', code: 'upstream_error\u001b[2J' };
+  const failed = { ...LINE, outcome: 'failed', code: 'upstream_error\u001b[2J', cause: 'status 500' };
   const tool = { ...LINE, status: 200, method: 'POST', path: '/mcp/whoami', via: 'mcp', platformCalls: 0 };
   const { stdout, stderr, code } = await tailOf([LINE, failed, tool, { dropped: 12 }], false);
   expect(stdout.split('\n')).toEqual([
     '12:00:00.123  502  error           growth        GET  /api/v1/x\ufffd[2J  12.5 ms  0 rows  99 bytes  2 platform calls  r1',
-    '12:00:00.123  502  failed          growth        GET  /api/v1/x\ufffd[2J  upstream_error\ufffd[2J  12.5 ms  0 rows  99 bytes  2 platform calls  r1',
+    '12:00:00.123  502  failed          growth        GET  /api/v1/x\ufffd[2J  upstream_error\ufffd[2J (status 500)  12.5 ms  0 rows  99 bytes  2 platform calls  r1',
     '12:00:00.123  200  error           growth        POST  /mcp/whoami  via mcp  12.5 ms  0 rows  99 bytes  r1',
     '12 requests were not shown: too many at once',
     '',
@@ -53,4 +53,26 @@ it('are coloured at a terminal, and JSON is never', async () => {
   expect(stdout).not.toContain('\u001b[2J');
   const { stdout: json } = await tailOf([LINE], true, ['--json']);
   expect([JSON.parse(json), json.includes('\u001b')]).toEqual([LINE, false]);
+});
+
+it('a failed request is shown by its id with its cause', async () => {
+  const found = {
+    ...LINE,
+    path: '/api/v1/x',
+    status: 503,
+    code: 'upstream_circuit_open',
+    cause: 'status 500',
+  };
+  let asked: string | undefined;
+  const server = createServer((request, response) => {
+    asked = request.url;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(found));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { stdout, code } = await runCli(['requests', 'show', 'r1', '--url', url], { ADMIN_TOKEN: 'x' }, '');
+  expect([code, asked]).toEqual([0, '/admin/v1/requests/r1']);
+  expect(stdout).toMatch(/^status +503 upstream_circuit_open \(status 500\)$/m);
+  expect(stdout).toMatch(/^request +GET \/api\/v1\/x$/m);
 });

@@ -5,7 +5,13 @@ import type { Conditions } from '../../src/telemetry/health.js';
 import type { Verdict } from '../../src/telemetry/verdict.js';
 import { agentOf } from '../api/mcp/agent.js';
 import { rule } from '../support/scene.js';
-import { gatewayAt, type SimulatedGateway, type TestGateway, withTeam } from '../support/start-gateway.js';
+import {
+  ADMIN_TOKEN,
+  gatewayAt,
+  type SimulatedGateway,
+  type TestGateway,
+  withTeam,
+} from '../support/start-gateway.js';
 import { DAY, MINUTE, NOON, SECOND } from '../support/test-clock.js';
 
 let days = 0;
@@ -227,6 +233,41 @@ it('the tail has the code of each problem', async () => {
       ['error', 'invalid_query'],
       ['error', 'missing_api_key'],
     ]);
+});
+
+it('a failed request is found by its id, with the cause, also while no call is made', async () => {
+  const { gateway, key } = await withTeam({ config: { platform: { circuit: { failures: 2 } } } });
+  gateway.simulator.fault({ kind: 'status', ...FAILS, times: 0 });
+  const problemOf = async () =>
+    (await gateway.report(key, uncached())).json<{ requestId: string }>().requestId;
+  for (let failed = 0; failed < 2; failed += 1) await problemOf();
+  const found = await gateway.manage('GET', `/requests/${await problemOf()}`);
+  expect(found).toMatchObject({
+    team: 'team-1',
+    status: 503,
+    code: 'upstream_circuit_open',
+    cause: 'status 500',
+  });
+  const unknown = await gateway.admin.inject({
+    url: '/admin/v1/requests/nobody',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  });
+  expect([unknown.statusCode, unknown.json<{ detail: string }>().detail]).toEqual([
+    404,
+    'No request with this id is among the last 2,000 that each process answered with a problem; 1 of 1 process was searched.',
+  ]);
+});
+
+it('an incident is kept in status: from, until, cause, failed reports and teams', async () => {
+  const { gateway, key } = await withTeam(CALM);
+  const incidents = async () => (await gateway.manage('GET', '/status')).incidents;
+  expect(await incidents()).toEqual([]);
+  await ask(gateway, key, 4, FAILS);
+  const noon = new Date(NOON).toISOString();
+  const incident = { part: 'platform', from: noon, cause: 'status 500', failedReports: 4, teams: ['team-1'] };
+  await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: null }]);
+  await ask(gateway, key, 1, null);
+  await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: noon }]);
 });
 
 interface Sums {

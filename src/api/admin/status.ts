@@ -23,6 +23,7 @@ export function registerStatus(
 ): void {
   const { store, registry, directory, outlook, limits, health, log, measured, brake, reporting, l1, clock } =
     options;
+  const { incidents } = options;
   serve(app, getStatus, async (): Promise<Status> => {
     const state = readiness();
     const { reason } = store.health();
@@ -69,6 +70,7 @@ export function registerStatus(
       undeclaredParameters: await reporting.observedUndeclared(),
       divisibility: kindsOf(reporting.reports),
       writes: brake.stops(),
+      incidents: await incidents.list(),
       processes,
     };
   });

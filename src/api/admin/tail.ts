@@ -1,19 +1,29 @@
-/** Live stream of requests on the data plane: `GET /admin/v1/tail`. */
+/** Requests on the data plane: live, `GET /admin/v1/tail`, and failed ones by id, `GET /admin/v1/requests/{id}`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Services } from '../../server/services.js';
-import { tail as tailOperation } from '../operations/overview.js';
+import { findRequest, tail as tailOperation } from '../operations/overview.js';
+import { FAILED_REQUESTS_KEPT } from '../tail/failed-requests.js';
 import { createTailStream } from '../tail/stream.js';
 import { serve } from './serve.js';
 
-interface TailRoutesOptions extends Pick<Services, 'tail' | 'clock'> {
+interface TailRoutesOptions extends Pick<Services, 'tail' | 'failedRequests' | 'clock'> {
   readonly stopping: () => boolean;
   /** Rejects if the caller has lost access. */
   readonly checkAgain: (request: FastifyRequest) => Promise<void>;
 }
 
 export function registerTail(app: FastifyInstance, options: TailRoutesOptions): void {
-  const { tail, clock, stopping, checkAgain } = options;
+  const { tail, failedRequests, clock, stopping, checkAgain } = options;
+  serve(app, findRequest, async ({ params: { id } }) => {
+    const { line, searched, processes } = await failedRequests.find(id);
+    if (line !== null) return line;
+    const kept = FAILED_REQUESTS_KEPT.toLocaleString('en-US');
+    throw new GatewayError('not_found', {
+      detail: `No request with this id is among the last ${kept} that each process answered with a problem; ${searched} of ${processes} ${processes === 1 ? 'process was' : 'processes were'} searched.`,
+      help: 'Search the log for the id: each request is a line with its requestId, also older ones and those before a restart.',
+    });
+  });
   serve(app, tailOperation, async (request, reply) => {
     const { team = null, outcome = null, seconds } = request.query;
     if (stopping())

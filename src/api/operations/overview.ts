@@ -8,6 +8,7 @@ import { AuditRecord } from '../../telemetry/audit.js';
 import { Check } from '../../telemetry/checks.js';
 import { Failures } from '../../telemetry/failures.js';
 import { Since } from '../../telemetry/health.js';
+import { Incident } from '../../telemetry/incidents.js';
 import { Verdict } from '../../telemetry/verdict.js';
 import { closed, instant, integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
 import { ofTeam, operations } from './operation.js';
@@ -157,6 +158,10 @@ const Status = titled('Status', {
     { description: 'Kinds of reports that are cached by day, or not yet; those that are not stand first.' },
   ),
   writes: Stops,
+  incidents: nullable(
+    Type.Array(Incident),
+    'The last incidents, newest first, at most 20 of 30 days; null: the store does not answer.',
+  ),
   processes: Type.Array(
     titled('Process', {
       id: Type.String(),
@@ -215,6 +220,34 @@ export const tail = status('tail', 'viewer', 'GET /admin/v1/tail', {
     },
   },
   problems: ['invalid_query', 'not_ready'],
+});
+
+export const findRequest = status('findRequest', 'viewer', 'GET /admin/v1/requests/:id', {
+  summary: 'A failed request of the data plane, by its id',
+  path: { id: 'requestId of the problem, which is also `x-request-id` of the answer.' },
+  answer: titled('FailedRequest', {
+    at: instant('When it was answered.'),
+    team: nullable(Type.String(), 'Null: without a valid key.'),
+    key: nullable(Type.String()),
+    method: Type.String(),
+    path: text('Without its query.'),
+    status: Type.Integer(),
+    outcome: nullable(Type.String()),
+    code: Type.Optional(text('Of the problem.')),
+    cause: Type.Optional(
+      text(
+        'Why the platform call failed that the problem is due to, in a few words; absent: it is not due to one.',
+      ),
+    ),
+    via: Type.Optional(text('Its protocol, if not plain HTTP.')),
+    platformCalls: count,
+    ms: Type.Number(),
+    rows: count,
+    bytes: count,
+    requestId: Type.String(),
+  }),
+  about: 'The request.',
+  problems: ['not_found'],
 });
 
 export const getUsage = operations('usage')('getUsage', 'viewer', 'GET /admin/v1/usage', {

@@ -20,6 +20,8 @@ export interface TailLine {
   readonly outcome: string | null;
   /** Of the problem, if it is answered with one. */
   readonly code?: string;
+  /** Why the platform call failed that the problem is due to, in a few words. */
+  readonly cause?: string;
   /** Its protocol, if not plain HTTP. */
   readonly via?: string;
   readonly platformCalls: number;

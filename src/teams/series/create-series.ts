@@ -138,6 +138,18 @@ export function createSeries(tally: Tally, clock: Pick<Clock, 'now'>) {
       const cells = cellsOfSteps(steps, await readHours(counters, steps, [nameOf(team)]));
       return cells.map((cell) => cell[AT.platformCalls] as number);
     },
+    /** Failed reports of all teams in the minutes of this time, of which at most a day is kept. */
+    async failedReports(fromMs: number, toMs: number): Promise<number> {
+      await tally.flush();
+      const firstMs = Math.floor(Math.max(fromMs, toMs - DAY_MS) / MINUTE_MS) * MINUTE_MS;
+      const steps = {
+        fromMs: firstMs,
+        stepMs: MINUTE_MS,
+        count: Math.floor((toMs - firstMs) / MINUTE_MS) + 1,
+      };
+      const cells = await readMinutes(counters, steps, (hour) => [minutesGroup(hour, ALL)]);
+      return cellsOfSteps(steps, cells).reduce((sum, cell) => sum + (cell[AT.failed] as number), 0);
+    },
     /** Each team with counts, all its lives together; their sums with `withoutKey` are those of all requests. */
     async ledger(range: Range, titleOf: (id: string) => string | undefined) {
       await tally.writeAll();

@@ -1,5 +1,7 @@
 /** Entries of the audit as sentences. Pure. */
+
 import type { AnswerTo } from '../../api/operations/table.js';
+import { failureOf } from '../../lib/words.js';
 
 export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
 
@@ -104,10 +106,4 @@ export function proofOf(after: unknown): Proof | null {
   return typeof proof?.reason === 'string'
     ? { call: proof.call ?? null, reason: proof.reason, reportsCompared: proof.reportsCompared ?? 0 }
     : null;
-}
-
-/** @param after of an audit entry. @returns why the attempt failed; null: it did not */
-export function failureOf(after: unknown): string | null {
-  const noted = after as { readonly verified?: unknown; readonly reason?: unknown } | null | undefined;
-  return noted?.verified === false ? String(noted.reason ?? 'The token could not be verified.') : null;
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
+import { failureOf } from '../../lib/words.js';
 import { wordsOf } from '../ui/api.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { bodyOf, type Values } from '../ui/form-values.js';
@@ -12,7 +13,7 @@ import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
-import { type AuditEntry, failureOf, proofOf } from './audit-sentence.js';
+import { type AuditEntry, proofOf } from './audit-sentence.js';
 import type { FieldsOf } from './fields-of.js';
 import { allHold, type Holder, Holders, TokenLine, type Tokens, Tries } from './tokens.js';
 

@@ -2,12 +2,14 @@
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../ui/data-table.js';
 import { duration, moment, percent } from '../ui/format.js';
-import { Card, Choice, Name, Together, Wait } from '../ui/parts.js';
+import { Card, Choice, Together, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
+import { IncidentsCard } from './incidents.js';
 import { OverviewCharts, OverviewFigures } from './overview-charts.js';
 import { inPeriod, RANGES, type Range, type SeriesAnswer } from './series.js';
+import { TeamLink } from './team-link.js';
 import { VerdictCard } from './verdict.js';
 import type { Status } from './verdict-words.js';
 
@@ -36,6 +38,7 @@ export function Overview() {
       {isKnown ? verdict : null}
       <Together of={[status, series, ledger]}>
         {isKnown ? null : verdict}
+        <Wait of={status}>{({ incidents }) => <IncidentsCard incidents={incidents} />}</Wait>
         <Wait of={series}>
           {(value) => (
             <>
@@ -47,16 +50,6 @@ export function Overview() {
         <Wait of={ledger}>{(value) => <Ledger answer={value} from={series.value?.from ?? null} />}</Wait>
       </Together>
     </View>
-  );
-}
-
-/** The gateway, which makes calls of its own, has no page. */
-export function TeamLink({ id, name }: { readonly id: string; readonly name: string }) {
-  if (id === 'gateway') return 'the gateway itself';
-  return (
-    <a href={hrefOf(['teams', id])}>
-      <Name>{name}</Name>
-    </a>
   );
 }
 

@@ -276,6 +276,9 @@ describe('the admin plane', () => {
     ]) {
       expect((await read(admin, `/admin/v1${path}`)).status).toBe(200);
     }
+    const failed = await data.call('GET', `${REPORT}?dateFrom=nonsense`, { key });
+    const { requestId } = JSON.parse(failed.text) as { requestId: string };
+    expect((await read(admin, `/admin/v1/requests/${requestId}`)).status).toBe(200);
     await change('PATCH', '/admin/v1/teams/a', { name: 'Another' });
     const declared = { teams: [{ id: 'declared' }] };
     await change('POST', '/admin/v1/teams/apply', { ...declared, dryRun: true });
@@ -373,7 +376,13 @@ describe('the admin plane', () => {
       '/cache/explain',
     ])
       expect(await refused(`GET ${path}`)).toBe('400 invalid_query');
-    for (const call of ['GET /teams/x', 'PATCH /teams/x', 'DELETE /teams/x', 'GET /teams/x/keys'])
+    for (const call of [
+      'GET /requests/x',
+      'GET /teams/x',
+      'PATCH /teams/x',
+      'DELETE /teams/x',
+      'GET /teams/x/keys',
+    ])
       expect(await refused(call)).toBe('404 not_found');
     expect(await refused('POST /teams', { json: { id: 'a' } })).toBe('409 conflict');
     await admin.call('DELETE', `/admin/v1/keys/${keyId}`);

@@ -53,3 +53,11 @@ export function concernOf(key: TeamKey, nowMs: number): 'expires' | 'sleeps' | n
   if (expiresAt !== null && Date.parse(expiresAt) < nowMs + SOON_MS) return 'expires';
   return Date.parse(lastUsedAt ?? createdAt) < nowMs - ASLEEP_MS ? 'sleeps' : null;
 }
+
+/** What is so of valid keys of which none needs attention. */
+export function withoutConcern(keys: readonly Pick<TeamKey, 'lastUsedAt'>[]): string {
+  if (keys.length === 0) return 'No team has a valid key: issue one on the page of a team.';
+  const unused = keys.filter(({ lastUsedAt }) => lastUsedAt === null).length;
+  const rest = unused === 0 ? '' : `; ${unused === 1 ? 'one was' : `${unused} were`} never used`;
+  return `None: no key expires within 14 days, and each was used or issued in the last 30${rest}.`;
+}

@@ -9,8 +9,8 @@ import type { Api } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
-import { TeamLink } from '../overview.js';
 import { sum } from '../series.js';
+import { TeamLink } from '../team-link.js';
 import { APPLY, ApplyForm } from './apply-form.js';
 import { IssueButton, KeyTools, type OfTeam, RollButton } from './key-actions.js';
 import {
@@ -21,6 +21,7 @@ import {
   latest,
   type Team,
   type TeamKey,
+  withoutConcern,
 } from './team.js';
 import { TeamForm } from './team-form.js';
 import { Expiry } from './team-keys.js';
@@ -154,13 +155,7 @@ function KeysCard({ rows, changed }: Pick<Loaded, 'rows'> & Changed) {
   const found = keys.filter(({ concern }) => concern !== null);
   return (
     <Card title="Keys that expire or sleep">
-      {found.length > 0 ? null : (
-        <Empty>
-          {keys.length === 0
-            ? 'No team has a valid key: issue one on the page of a team.'
-            : 'None: no key expires within 14 days, and each was used in the last 30.'}
-        </Empty>
-      )}
+      {found.length > 0 ? null : <Empty>{withoutConcern(keys.map(({ key }) => key))}</Empty>}
       <ul class="audit">
         {found.slice(0, MOST).map(({ team, key, concern }) => (
           <li key={key.id} class="row between">

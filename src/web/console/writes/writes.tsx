@@ -12,7 +12,7 @@ import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
 import type { NameOf } from '../audit-sentence.js';
 import { useNames } from '../names.js';
-import { TeamLink } from '../overview.js';
+import { TeamLink } from '../team-link.js';
 import type { Team } from '../teams/team.js';
 import { StopCard, type WritesAnswer } from './stops.js';
 

@@ -1,0 +1,125 @@
+/** Times in which the platform failed or refused the token, kept after they are over. Pure. */
+import Type, { type Static } from 'typebox';
+import { type Frozen, recordForm } from '../lib/record.js';
+import { type Failures, recoveredAt } from './failures.js';
+
+const time = (description: string) => Type.String({ format: 'date-time', description });
+
+export const Incident = Type.Object(
+  {
+    part: Type.Enum(['platform', 'credential']),
+    from: time('The first failure.'),
+    until: Type.Union([time('The first answer after the last failure.'), Type.Null()], {
+      description: 'Null: it lasts.',
+    }),
+    cause: Type.String({ description: 'Why the last platform call failed, in a few words.' }),
+    failedReports: Type.Integer({
+      minimum: 0,
+      description: 'Reports that failed in its minutes; of an incident of more than a day at least so many.',
+    }),
+    teams: Type.Array(Type.String(), { description: 'Whose reports failed.' }),
+  },
+  { title: 'Incident' },
+);
+export type Incident = Frozen<Static<typeof Incident>>;
+
+/** Oldest first. */
+export const Incidents = recordForm(Type.Array(Incident));
+
+export const INCIDENTS_KEPT = 20;
+export const INCIDENTS_KEPT_MS = 30 * 86_400_000;
+/** What fails again so soon is the same incident. */
+const SAME_WITHIN_MS = 5 * 60_000;
+
+/** What is known of all processes together. */
+export interface Seen {
+  readonly nowMs: number;
+  /** The worst condition of each part, and since when, ISO; null: well. */
+  readonly platform: string;
+  readonly platformSince: string | null;
+  readonly credential: string;
+  readonly credentialSince: string | null;
+  readonly failures: Failures;
+}
+
+type Span = Pick<Incident, 'part' | 'cause'> & {
+  readonly fromMs: number;
+  /** Null: it lasts. */
+  readonly untilMs: number | null;
+};
+
+const CREDENTIAL_CAUSES: Readonly<Record<string, string>> = {
+  refused: 'the platform refused the token',
+  expired: 'the token had expired',
+};
+
+const isFailing = (platform: string): boolean => /^(?:calls fail|most calls fail|failing)/.test(platform);
+
+/** What is to be noted now: what lasts, or is just over. */
+export function spansOf(seen: Seen): readonly Span[] {
+  const { nowMs, platform, platformSince, credential, credentialSince, failures } = seen;
+  const { lastRow, why } = failures;
+  const spans: Span[] = [];
+  if (isFailing(platform)) {
+    const fromMs = platformSince === null ? nowMs : Date.parse(platformSince);
+    const untilMs = recoveredAt(failures);
+    spans.push({ part: 'platform', fromMs, untilMs, cause: why ?? 'calls fail' });
+  } else if (lastRow !== undefined) {
+    const { fromMs, untilMs } = lastRow;
+    spans.push({ part: 'platform', fromMs, untilMs, cause: lastRow.why });
+  }
+  const cause = CREDENTIAL_CAUSES[credential];
+  if (cause !== undefined) {
+    const fromMs = credentialSince === null ? nowMs : Date.parse(credentialSince);
+    spans.push({ part: 'credential', fromMs, untilMs: null, cause });
+  }
+  return spans;
+}
+
+/** @returns the incidents with what is seen now, at most {@link INCIDENTS_KEPT} of {@link INCIDENTS_KEPT_MS}, oldest first */
+export function noteIncidents(known: readonly Incident[], seen: Seen): readonly Incident[] {
+  const spans = spansOf(seen);
+  const ended = known.map((one) =>
+    one.until !== null || spans.some(({ part, untilMs }) => part === one.part && untilMs === null)
+      ? one
+      : { ...one, until: new Date(endOf(one, seen)).toISOString(), teams: teamsOf(one, seen) },
+  );
+  const all = spans.reduce<readonly Incident[]>((list, span) => addSpan(list, span, seen), ended);
+  return all
+    .filter(({ until }) => until === null || Date.parse(until) > seen.nowMs - INCIDENTS_KEPT_MS)
+    .sort((one, other) => Date.parse(one.from) - Date.parse(other.from))
+    .slice(-INCIDENTS_KEPT);
+}
+
+/** When an incident ended that is over now. */
+function endOf({ part, from }: Incident, { failures, nowMs }: Seen): number {
+  const endedMs = part === 'platform' ? recoveredAt(failures) : null;
+  return Math.max(Date.parse(from), endedMs ?? nowMs);
+}
+
+const teamsOf = ({ teams }: Incident, { failures }: Seen): readonly string[] =>
+  [...new Set([...teams, ...failures.teams])].sort();
+
+function addSpan(list: readonly Incident[], span: Span, seen: Seen): readonly Incident[] {
+  const { failures, nowMs } = seen;
+  const { part, cause, fromMs, untilMs } = span;
+  const last = list.findLast((one) => one.part === part);
+  const lastUntilMs = last === undefined ? 0 : last.until === null ? nowMs : Date.parse(last.until);
+  const isNoted = last !== undefined && untilMs !== null && untilMs <= lastUntilMs;
+  if (isNoted) return list;
+  if (last !== undefined && fromMs <= lastUntilMs + SAME_WITHIN_MS) {
+    const joined: Incident = {
+      ...last,
+      cause,
+      from: new Date(Math.min(fromMs, Date.parse(last.from))).toISOString(),
+      until: untilMs === null ? null : new Date(untilMs).toISOString(),
+      teams: teamsOf(last, seen),
+    };
+    return list.map((one) => (one === last ? joined : one));
+  }
+  const [from, until] = [
+    new Date(fromMs).toISOString(),
+    untilMs === null ? null : new Date(untilMs).toISOString(),
+  ];
+  return [...list, { part, from, until, cause, failedReports: 0, teams: failures.teams }];
+}

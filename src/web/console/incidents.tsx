@@ -1,0 +1,54 @@
+/** The last incidents on the Overview. */
+import { spanOf } from '../../lib/words.js';
+import { type Column, DataTable, numberColumn } from '../ui/data-table.js';
+import { Card, Tag } from '../ui/parts.js';
+import { TeamLink } from './team-link.js';
+import type { Status } from './verdict-words.js';
+
+type Incidents = NonNullable<Status['incidents']>;
+type Row = Incidents[number];
+
+const PARTS: Readonly<Record<Row['part'], string>> = { platform: 'platform', credential: 'token' };
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    title: 'When',
+    by: ({ from }) => from,
+    cell: (one) => (
+      <>
+        {one.until === null ? <Tag tone="bad">lasts</Tag> : null} {spanOf(one, Date.now())}
+      </>
+    ),
+  },
+  { title: 'Part', by: ({ part }) => PARTS[part], cell: ({ part }) => PARTS[part] },
+  { title: 'Cause', by: ({ cause }) => cause, cell: ({ cause }) => cause },
+  numberColumn('Failed reports', ({ failedReports }) => failedReports),
+  {
+    title: 'Teams',
+    cell: ({ teams }) =>
+      teams.length === 0
+        ? 'none'
+        : teams.map((id, at) => (
+            <span key={id}>
+              {at === 0 ? '' : ', '}
+              <TeamLink id={id} name={id} />
+            </span>
+          )),
+  },
+];
+
+export function IncidentsCard({ incidents }: { readonly incidents: Status['incidents'] }) {
+  if (incidents !== null && incidents.length === 0) return null;
+  return (
+    <Card title="Last incidents" tools={<span class="small quiet">30 days, times in UTC</span>}>
+      <DataTable
+        caption="Last incidents"
+        columns={COLUMNS}
+        rows={incidents ?? []}
+        keyOf={({ part, from }) => `${part} ${from}`}
+        short
+        empty="Not known: the store does not answer."
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,110 @@
+/** Incidents: what is noted of times in which the platform failed. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { NO_FAILURES } from '../../src/telemetry/failures.js';
+import {
+  INCIDENTS_KEPT,
+  INCIDENTS_KEPT_MS,
+  type Incident,
+  noteIncidents,
+  type Seen,
+} from '../../src/telemetry/incidents.js';
+import { DAY, MINUTE, NOON, SECOND } from '../support/test-clock.js';
+
+const iso = (ms: number) => new Date(ms).toISOString();
+const seen = (changes: Partial<Seen> = {}): Seen => ({
+  ...{ nowMs: NOON, platform: 'ok', platformSince: null, credential: 'ok', credentialSince: null },
+  failures: NO_FAILURES,
+  ...changes,
+});
+/** The platform fails since noon, as seen so much later. */
+const failing = (laterMs: number, changes: Partial<Seen['failures']> = {}): Seen =>
+  seen({
+    nowMs: NOON + laterMs,
+    platform: 'calls fail: the last 3 since 12:00 UTC',
+    platformSince: iso(NOON),
+    failures: {
+      ...NO_FAILURES,
+      why: 'status 500',
+      failedAtMs: NOON + laterMs,
+      teams: ['growth'],
+      ...changes,
+    },
+  });
+const recovered = (atMs: number): Seen =>
+  seen({
+    nowMs: atMs + 10 * SECOND,
+    failures: { ...NO_FAILURES, failedAtMs: NOON, answeredAtMs: atMs, recoveredAtMs: atMs, teams: ['emea'] },
+  });
+const INCIDENT: Incident = {
+  ...{ part: 'platform', from: iso(NOON), until: null, cause: 'status 500' },
+  ...{ failedReports: 0, teams: ['growth'] },
+};
+
+describe('an incident', () => {
+  it('begins with the first failure and ends with the first answer; its teams are all that were hit', () => {
+    const begun = noteIncidents([], failing(MINUTE));
+    expect(begun).toEqual([INCIDENT]);
+    expect(noteIncidents(begun, failing(2 * MINUTE))).toEqual([INCIDENT]);
+    const ended = noteIncidents(begun, recovered(NOON + 3 * MINUTE));
+    expect(ended).toEqual([{ ...INCIDENT, until: iso(NOON + 3 * MINUTE), teams: ['emea', 'growth'] }]);
+    expect(noteIncidents(ended, seen({ nowMs: NOON + DAY }))).toEqual(ended);
+  });
+
+  it('goes on if calls fail again within five minutes, else another one begins', () => {
+    const ended = [{ ...INCIDENT, until: iso(NOON + MINUTE) }];
+    const again = (atMs: number) => ({ ...failing(atMs - NOON), platformSince: iso(atMs) });
+    expect(noteIncidents(ended, again(NOON + 5 * MINUTE))).toEqual([INCIDENT]);
+    expect(noteIncidents(ended, again(NOON + 7 * MINUTE)).map(({ until }) => until)).toEqual([
+      iso(NOON + MINUTE),
+      null,
+    ]);
+  });
+
+  it('that was over before anybody looked is noted from the last row of failures', () => {
+    const lastRow = { fromMs: NOON, untilMs: NOON + SECOND, why: 'connection refused' };
+    const over = seen({ nowMs: NOON + 2 * SECOND, failures: { ...NO_FAILURES, lastRow, teams: ['growth'] } });
+    const noted = noteIncidents([], over);
+    expect(noted).toEqual([{ ...INCIDENT, until: iso(NOON + SECOND), cause: 'connection refused' }]);
+    expect(noteIncidents(noted, over)).toEqual(noted);
+  });
+
+  it('of the token lasts while the platform refuses it', () => {
+    const refused = seen({ credential: 'refused', credentialSince: iso(NOON - MINUTE) });
+    const [begun] = noteIncidents([], refused);
+    expect(begun).toMatchObject({ part: 'credential', from: iso(NOON - MINUTE), until: null });
+    expect(noteIncidents([begun as Incident], seen({ nowMs: NOON + MINUTE }))).toMatchObject([
+      { cause: 'the platform refused the token', until: iso(NOON + MINUTE) },
+    ]);
+  });
+
+  it('is none while the platform asks for fewer calls', () => {
+    expect(noteIncidents([], seen({ platform: 'paused for 30 s', platformSince: iso(NOON) }))).toEqual([]);
+  });
+});
+
+it('twenty incidents of thirty days are kept at most, in order, of which each ends after it begins', () => {
+  const moments = fc.array(
+    fc.tuple(fc.integer({ min: 1, max: 3 * DAY }), fc.boolean(), fc.integer({ min: 0, max: 20 * MINUTE })),
+    { maxLength: 60 },
+  );
+  fc.assert(
+    fc.property(moments, (all) => {
+      let [list, nowMs]: [readonly Incident[], number] = [[], NOON];
+      for (const [passedMs, isFailing, sinceMs] of all) {
+        nowMs += passedMs;
+        const begun = nowMs - Math.min(passedMs - 1, sinceMs);
+        const shown = isFailing ? failing(nowMs - NOON) : recovered(nowMs);
+        list = noteIncidents(list, { ...shown, nowMs, ...(isFailing ? { platformSince: iso(begun) } : {}) });
+        expect(list.length).toBeLessThanOrEqual(INCIDENTS_KEPT);
+        expect(list.filter(({ until }) => until === null)).toHaveLength(isFailing ? 1 : 0);
+        for (const [at, { from, until }] of list.entries()) {
+          expect(until === null || (until >= from && Date.parse(until) > nowMs - INCIDENTS_KEPT_MS)).toBe(
+            true,
+          );
+          expect(at === 0 || from >= (list[at - 1]?.until ?? '')).toBe(true);
+        }
+      }
+    }),
+  );
+});
