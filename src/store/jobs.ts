@@ -21,7 +21,8 @@ interface JobsOptions {
   readonly everyMs?: number;
 }
 
-const KEY = 'lease:{gateway}:leader';
+/** Held by the process that runs the led jobs. */
+export const LEADER_LEASE = 'lease:{gateway}:leader';
 /** Together they bound how long a killed leader blocks others: 10 s. */
 const HOLD_MS = 7000;
 const ELECT_EVERY_MS = 3000;
@@ -34,7 +35,7 @@ export function startJobs(options: JobsOptions): Pick<Repeated, 'stop'> {
   const election = repeat(Math.min(ELECT_EVERY_MS, everyMs * 3), async () => {
     const sinceMs = uptimeMs();
     try {
-      const [mine] = await leases.claim([KEY], owner, HOLD_MS);
+      const [mine] = await leases.claim([LEADER_LEASE], owner, HOLD_MS);
       leadsUntilMs = mine === true ? sinceMs + HOLD_MS : Number.NEGATIVE_INFINITY;
     } catch (error) {
       // The leader keeps its jobs for as long as the lease was granted.
@@ -65,7 +66,7 @@ export function startJobs(options: JobsOptions): Pick<Repeated, 'stop'> {
   return {
     async stop() {
       await Promise.all([election, ...loops].map((one) => one.stop()));
-      if (uptimeMs() < leadsUntilMs) await leases.release([KEY], owner).catch(() => {});
+      if (uptimeMs() < leadsUntilMs) await leases.release([LEADER_LEASE], owner).catch(() => {});
     },
   };
 }

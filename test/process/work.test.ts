@@ -9,6 +9,7 @@ import { Agent, request } from 'undici';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { fewestCalls } from '../../bench/policies.mjs';
 import { createTrace, ORIGIN_MS, queryOf } from '../../bench/trace.mjs';
+import { LEADER_LEASE } from '../../src/store/jobs.js';
 import { ALWAYS, byDay } from '../reports/fetch/by-day.js';
 import { openOnRedis } from '../support/on-redis.js';
 import { launch, planeOf, startPlatform, tempFolder } from '../support/processes.js';
@@ -48,10 +49,18 @@ async function ask(gateway: TestGateway, key: string, query: string): Promise<st
   return reply.headers['cache-status'] ?? '';
 }
 
-/** Two replicas on one Redis, warm: their scripts are loaded, and the team's shares are at hand. */
+/** As long as a test may last. */
+const HELD_MS = 3_600_000;
+
+/**
+ * Two replicas on one Redis, warm: their scripts are loaded, and the team's shares are at hand. The test leads in place of
+ * one of them, so that jobs of the leader, which read months of reports by themselves, send nothing meanwhile.
+ */
 async function startReplicas() {
   const redis = await startRedis();
   onTestFinished(() => redis.close());
+  const { registryLeases } = await openOnRedis(redis, 'work');
+  expect(await registryLeases.claim([LEADER_LEASE], 'the test', HELD_MS)).toEqual([true]);
   const { simulator } = await withGateway();
   const start = async () =>
     gatewayAt(simulator, { sharedStore: await openOnRedis(redis, 'work'), config: ALWAYS, logLevel: 'warn' });
