@@ -147,7 +147,7 @@ export function describeFailing(
 }
 
 const LOOK =
-  'Look at the causes in the log or with dsp-gateway tail --outcome failed, then ask the platform (5xx, timeout, unreadable response) or check the network.';
+  'Look at one failed request with dsp-gateway requests show <requestId>, or at all in the log or with dsp-gateway tail --outcome failed, then ask the platform (5xx, timeout, unreadable response) or check the network.';
 
 /** What `describeFailing` says, of whichever process, as a sentence with its remedy. */
 export function adviseFailing(shown: string, { share }: FailingLimit) {

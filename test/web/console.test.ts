@@ -211,6 +211,20 @@ it('a token that the platform refuses is shown as refused, not as proven', async
   expect(await askFor(2)).toBe(503);
   await page.getByText(/^refused by the platform, \d{4}-/).waitFor();
   expect(await page.getByText(/^proven \d{4}-/).count()).toBe(0);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const beyond = () => page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+  expect(await beyond()).toBeLessThanOrEqual(0);
+  await ofFresh.manage('POST', '/token/rotate', { token: ofFresh.simulator.issueToken(), force: true });
+  const back = { name: 'Roll back to a token that was refused' };
+  await page.getByRole('button', back).click();
+  const dialog = page.getByRole('dialog');
+  await dialog
+    .getByText(/The platform refused [0-9a-f]{16} at \d{4}-.* only cached reports are served/)
+    .waitFor();
+  expect(await beyond()).toBeLessThanOrEqual(0);
+  await dialog.getByRole('button', back).click();
+  await page.getByText(/The previous token is active again\. The platform refused this token at/).waitFor();
+  await page.getByText(/^refused by the platform, \d{4}-/).waitFor();
   expect(faults).toEqual([]);
 });
 

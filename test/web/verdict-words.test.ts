@@ -36,6 +36,12 @@ describe('the headline', () => {
     });
   });
 
+  it('needs no action once all that is as bad as the whole has recovered', () => {
+    const recovered = finding({ recovered: true });
+    expect(headline([10, 3], recovered).words).toBe('Recovered, being watched: the platform');
+    expect(headline([10, 3], recovered, finding({ part: 'store' })).words).toMatch(/^Needs action/);
+  });
+
   it('names the parts that are as bad as the whole', () => {
     const warning = finding({ level: 'warning', part: 'writes' });
     expect(headline([10, 3], finding(), finding({ part: 'store' }), warning)).toEqual({

@@ -33,8 +33,6 @@ export interface Search {
   readonly processes: number;
 }
 
-export type FailedRequests = ReturnType<typeof createFailedRequests>;
-
 export function createFailedRequests({ bus, clock, logger, replicas }: FailedRequestsOptions) {
   const self = randomId();
   const lines = createLastUsed<TailLine>(FAILED_REQUESTS_KEPT);

@@ -188,9 +188,9 @@ function Entry({ entry, nameOf }: EntryProps) {
             {failureOf(after) === null ? null : <Tag tone="bad">failed</Tag>}{' '}
             <bdi>{sentenceOf(entry, nameOf)}</bdi>
           </span>
-          <span class="small quiet" title={moment(at)}>
+          <span class="small quiet" title={fromNow(at, Date.now())}>
             {address === null ? '' : `from ${address}, `}
-            {fromNow(at, Date.now())}
+            {moment(at)}
           </span>
         </summary>
         <p class="small quiet">

@@ -15,9 +15,9 @@ const COLUMNS: readonly Column<Row>[] = [
     title: 'When',
     by: ({ from }) => from,
     cell: (one) => (
-      <>
+      <span>
         {one.until === null ? <Tag tone="bad">lasts</Tag> : null} {spanOf(one, Date.now())}
-      </>
+      </span>
     ),
   },
   { title: 'Part', by: ({ part }) => PARTS[part], cell: ({ part }) => PARTS[part] },

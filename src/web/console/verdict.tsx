@@ -53,8 +53,9 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
 type Found = Status['verdict']['findings'][number];
 
 function Finding({ found, isOld }: { readonly found: Found; readonly isOld: boolean }) {
-  const { level, part, says, details, do: advice } = found;
-  const lasts = lastsOf(found, Date.now());
+  const { level, part, says, details, do: advice, recovered } = found;
+  // What has recovered is not the state any more.
+  const lasts = recovered === true ? '' : lastsOf(found, Date.now());
   const page = pageOf(advice);
   return (
     <li>
@@ -70,7 +71,7 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
             Or on the page <a href={hrefOf([page.section])}>{page.title}</a>.
           </>
         )}
-        {part === 'platform' && (
+        {part === 'platform' && recovered !== true && (
           <>
             {' '}
             What is served meanwhile is on the page <a href={hrefOf(['cache'])}>Cache</a>.
