@@ -182,7 +182,10 @@ export const addAuditCommand = call({
       flag: '--action <action>',
       about: 'one action, e.g. token.activate, or a group, e.g. token',
     },
-    actor: { flag: '--actor <name>', about: 'changes by this admin token' },
+    actor: {
+      flag: '--actor <name>',
+      about: 'changes by this admin token, or by person: all people with a company account',
+    },
     team: { flag: '--team <team>', about: 'changes of this team and its keys', read: readId },
     since: {
       flag: '--since <time>',
@@ -199,7 +202,8 @@ export const addAuditCommand = call({
       ? 'There are no matching entries.\n'
       : renderRows(entries, [
           'at',
-          ['who', 'actor'],
+          // Of a person the actor is a word for all of them.
+          ['who', ({ actor, name }) => (name === undefined ? actor : `${name} (${actor})`)],
           ['from', 'address'],
           ['did', 'action'],
           ['to', 'subject'],

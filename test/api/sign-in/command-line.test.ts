@@ -308,6 +308,9 @@ describe('dsp-gateway login', () => {
       /Ada Lovelace[\s\S]*owner[\s\S]*dsp-gateway login[\s\S]*in 8 h/,
     );
     expect((await run(['teams', 'create', 'made'])).code).toBe(0);
+    expect((await run(['audit', '--actor', 'person'])).stdout).toMatch(
+      /Ada Lovelace \(person\).*team\.create +made/,
+    );
     expect((await run(['sessions', 'list'])).stdout).toMatch(
       /Ada Lovelace \(person_\w+\) +command line.*this command/,
     );
