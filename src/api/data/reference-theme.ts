@@ -7,8 +7,11 @@ const STYLE = `
 .ways a:hover,.ways a:focus-visible{color:#0a57a8;text-decoration:underline}
 .ways a:first-child{margin-right:auto;font-size:1.05rem;font-weight:650;color:#1b2430}
 .swagger-ui .info a{overflow-wrap:anywhere}
-@media(max-width:48rem){.ways{padding:.7rem 1.1rem;gap:.3rem 1rem}.swagger-ui .wrapper{padding:0 .8rem}.swagger-ui .info{margin:1.5rem 0}.swagger-ui .opblock .opblock-summary-description{display:none}}
-@media(prefers-color-scheme:dark){html,body{background:#1c2022}.ways{background:#11161c;border-color:#2b3540}.ways a{color:#94a3b3}.ways a:first-child{color:#dde4ec}.ways a:hover,.ways a:focus-visible{color:#82b9f7}}
+.swagger-ui .response-col_links{display:none}
+.swagger-ui table.headers td{padding:.25rem .75rem .25rem 0;font:.82rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;vertical-align:top}
+.swagger-ui table.headers tbody tr td:first-of-type{padding:.25rem .9rem .25rem 0;white-space:nowrap;font-family:ui-monospace,Menlo,Consolas,monospace}
+@media(max-width:48rem){.ways{padding:.7rem 1.1rem;gap:.3rem 1rem}.swagger-ui .wrapper{padding:0 .8rem}.swagger-ui .info{margin:1.5rem 0}.swagger-ui .opblock .opblock-summary-description{display:none}.swagger-ui table.headers :is(tbody,tr,td){display:block}.swagger-ui table.headers thead,.swagger-ui table.headers td:last-child{display:none}.swagger-ui table.headers tbody tr td{padding:0}.swagger-ui table.headers tbody tr td:first-of-type{padding:.6rem 0 0}}
+@media(prefers-color-scheme:dark){html,body{background:#1c2022}.swagger-ui table.headers td{color:#dde4ec}.ways{background:#11161c;border-color:#2b3540}.ways a{color:#94a3b3}.ways a:first-child{color:#dde4ec}.ways a:hover,.ways a:focus-visible{color:#82b9f7}}
 `;
 
 /** Runs after Swagger UI's own scripts, whose page has neither a viewport nor a place for links. */
