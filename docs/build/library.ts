@@ -17,7 +17,7 @@ const SHELVES: readonly (readonly [title: string, names: string])[] = [
   ['Use it', 'first-steps clients contract caching history changes final limits agents'],
   [
     'Run it',
-    'operations cli settings sign-in metrics kubernetes compose upgrade ../CHANGELOG write-guard simulator',
+    'operations cli settings sign-in who-may-what metrics kubernetes compose upgrade ../CHANGELOG write-guard simulator',
   ],
   ['Change it', 'architecture adr/index hardening standards'],
 ];
