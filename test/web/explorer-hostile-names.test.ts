@@ -88,6 +88,7 @@ it('a row without such a column has no value in it, where others have one', () =
 it('sums of a day with such names have changed only where they have', () => {
   const revision = (id: string, totals: object) => ({ id, knownFrom: id, confirmedUntil: id, totals });
   const revisions = [revision('1', { clicks: 1 }), revision('2', { clicks: 1, toString: 2 })];
-  const lines = changedLines({ data: [{ date: DAYS[0], revisions }] } as unknown as Revisions);
+  const known = { data: [{ date: DAYS[0], revisions }] } as unknown as Revisions;
+  const lines = changedLines(known, { from: null, to: null });
   expect(lines.map(({ measure, before, now }) => [measure, before, now])).toEqual([['toString', null, 2]]);
 });

@@ -90,7 +90,7 @@ export function startOf(day: string, by: SpanName): string {
 }
 
 /** @param start its first day */
-export function endOf(start: string, by: SpanName): string {
+function endOf(start: string, by: SpanName): string {
   if (by === 'week') return dayAfter(start, 6);
   return by === 'day' ? start : dayAfter(startOf(dayAfter(start, 31), 'month'), -1);
 }

@@ -12,6 +12,8 @@ export function useMedia(media: string): boolean {
     const query = matchMedia(media);
     const changed = () => setMatches(query.matches);
     query.addEventListener('change', changed);
+    // It may have changed since it was rendered.
+    changed();
     return () => query.removeEventListener('change', changed);
   }, [media]);
   return matches;
