@@ -132,7 +132,7 @@ function Download({
 
 /** Approximate characters. */
 const ID_ROOM = 4;
-const UNDER_ROOM = 22;
+const UNDER_ROOM = 20;
 
 /** Names lead: the columns of ids, by the column of names that each is shown behind. */
 function idsBehind(
