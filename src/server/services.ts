@@ -205,7 +205,12 @@ async function createParts(options: ServicesOptions) {
     tally,
     usage: createUsage(tally, clock),
     series,
-    incidents: createIncidents({ ...store, health, clock, failedReports: series.failedReports }),
+    incidents: createIncidents({
+      documents: store.documents,
+      health,
+      clock,
+      failedReports: series.failedReports,
+    }),
     tail: createTail({ bus: store.bus, clock, logger }),
     failedRequests: createFailedRequests({ bus: store.bus, clock, logger, replicas }),
     purges,

@@ -42,7 +42,7 @@ export function IncidentsCard({ incidents }: { readonly incidents: Status['incid
   return (
     <Card title="Last incidents" tools={<span class="small quiet">30 days, times in UTC</span>}>
       <DataTable
-        caption="Last incidents"
+        caption="Incidents with cause and teams"
         columns={COLUMNS}
         rows={incidents ?? []}
         keyOf={({ part, from }) => `${part} ${from}`}

@@ -274,7 +274,7 @@ describe('the admin plane', () => {
       `/cache/explain?url=${encodeURIComponent(`/api/v1/report/campaigns/get?${BY_DATE}`)}`,
       '/cache/explain?endpoint=campaigns/get&query=advertiserId%3D1%26_totals%3D1',
     ]) {
-      expect((await read(admin, `/admin/v1${path}`)).status).toBe(200);
+      expect([path, (await read(admin, `/admin/v1${path}`)).status]).toEqual([path, 200]);
     }
     const failed = await data.call('GET', `${REPORT}?dateFrom=nonsense`, { key });
     const { requestId } = JSON.parse(failed.text) as { requestId: string };
