@@ -205,12 +205,7 @@ async function createParts(options: ServicesOptions) {
     tally,
     usage: createUsage(tally, clock),
     series,
-    incidents: createIncidents({
-      documents: store.documents,
-      health,
-      clock,
-      failedReports: series.failedReports,
-    }),
+    incidents: createIncidents({ ...series, documents: store.documents, health, clock }),
     tail: createTail({ bus: store.bus, clock, logger }),
     failedRequests: createFailedRequests({ bus: store.bus, clock, logger, replicas }),
     purges,
