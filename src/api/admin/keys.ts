@@ -6,6 +6,7 @@ import type { RegistryCommit } from '../../store/port.js';
 import { commitChange } from '../../store/registry/record-book.js';
 import { type Directory, newKeyId, TEAM_PREFIX } from '../../teams/auth/directory.js';
 import { KEY_PREFIX, type KeyRecord } from '../../teams/auth/key-record.js';
+import { PERSON_PREFIX } from '../../teams/sign-in/persons.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import {
   issueKey,
@@ -71,17 +72,28 @@ export async function roll(
   return showIssued(rolled, text);
 }
 
-/** Keys in lists, with their last use and the names of their makers. */
+/** Keys in lists, with their last use, the names of their makers, and what refuses them now. */
 export async function showKeys(
   found: readonly KeyRecord[],
-  { lastUse, persons }: Pick<Services, 'lastUse' | 'persons'>,
+  { lastUse, persons, directory, clock }: Pick<Services, 'lastUse' | 'persons' | 'directory' | 'clock'>,
 ): Promise<{ readonly keys: readonly object[] }> {
   const used = await lastUse.read();
   const isoOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
   const makerOf = ({ maker }: KeyRecord) =>
     maker === undefined ? {} : { makerName: persons.find(maker)?.name ?? null };
+  const refusalOf = ({ maker, teamId }: KeyRecord) =>
+    directory.team(teamId)?.disabled === true
+      ? 'team-disabled'
+      : maker === undefined
+        ? null
+        : persons.keyFault(maker, teamId, clock.now());
   return {
-    keys: found.map((key) => ({ ...showKey(key), ...makerOf(key), lastUsedAt: isoOf(used.get(key.id)) })),
+    keys: found.map((key) => ({
+      ...showKey(key),
+      ...makerOf(key),
+      lastUsedAt: isoOf(used.get(key.id)),
+      refused: refusalOf(key),
+    })),
   };
 }
 
@@ -110,14 +122,14 @@ export interface IssueLimit {
 export async function revoke(id: string, actor: Actor, options: RecordsOptions): Promise<void> {
   const key = existingKey(id, options.directory);
   if (key.revokedAt !== null) return;
-  const revoked = { ...key, revokedAt: new Date(options.clock.now()).toISOString() };
-  await commitChange(options.registry, CHANGED, () => changeOf('key.revoke', revoked, actor, options));
+  await commitChange(options.registry, CHANGED, () => revocationOf(key, actor, options));
 }
 
 /**
- * Revokes the keys that a person made.
+ * Revokes the keys that a person made, all of them or, if it fails, none.
  * @param mayKeep of which teams they stay
  * @returns how many were revoked
+ * @throws GatewayError `conflict`; StoreUnavailable
  */
 export async function revokeMadeBy(
   maker: string,
@@ -125,11 +137,30 @@ export async function revokeMadeBy(
   actor: Actor,
   options: RecordsOptions,
 ): Promise<number> {
-  const lost = options.directory
-    .keys()
-    .filter((key) => key.maker === maker && key.revokedAt === null && !mayKeep(key.teamId));
-  for (const { id } of lost) await revoke(id, actor, options);
-  return lost.length;
+  const { registry, directory } = options;
+  const person = PERSON_PREFIX + maker;
+  let count = 0;
+  await commitChange(registry, { what: 'The keys of the person were', tries: MAX_TRIES }, () => {
+    const lost = directory
+      .keys()
+      .filter((key) => key.maker === maker && key.revokedAt === null && !mayKeep(key.teamId));
+    count = lost.length;
+    if (count === 0) return null;
+    const changes = lost.map((key) => revocationOf(key, actor, options));
+    // A key that is made at the same time writes the record of its maker: it is revoked too, by another try.
+    const made = [person, registry.get(person)?.revision ?? 0] as const;
+    return {
+      writes: new Map(changes.flatMap(({ writes }) => [...writes])),
+      expect: new Map([made, ...changes.flatMap(({ expect = [] }) => [...expect])]),
+      audit: changes.flatMap(({ audit = [] }) => audit),
+    };
+  });
+  return count;
+}
+
+function revocationOf(key: KeyRecord, actor: Actor, options: RecordsOptions): RegistryCommit {
+  const revoked = { ...key, revokedAt: new Date(options.clock.now()).toISOString() };
+  return changeOf('key.revoke', revoked, actor, options);
 }
 
 function existingTeam(id: string, directory: Directory): string {

@@ -1,17 +1,16 @@
 /** Keys that people with a company account make for themselves: `/gateway/v1/keys`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
-import { JsonNumber } from '../../reports/rows/json.js';
 import type { Services } from '../../server/services.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
+import type { Team } from '../../teams/auth/team.js';
 import { mayHaveKeys, PERSON_PREFIX, type Person, whoOf } from '../../teams/sign-in/persons.js';
 import type { Actor } from '../../telemetry/audit.js';
 import { type IssueLimit, issue, revoke, roll, showIssued, showKeys } from '../admin/keys.js';
-import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
+import { type BodyLimits, readBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
-import { KEY_LIMITS } from '../operations/keys.js';
-import { listOwnKeys, makeOwnKey, revokeOwnKey, rollOwnKey } from '../operations/own.js';
+import { listOwnKeys, makeOwnKey, makeOwnKeyBody, revokeOwnKey, rollOwnKey } from '../operations/own.js';
 import { enter, serveTeam } from './serve.js';
 
 const MAX_BODY_BYTES = 4096;
@@ -20,15 +19,17 @@ const DAY_MS = 86_400_000;
 
 export function registerOwnKeys(app: FastifyInstance, services: Services): void {
   const { identify, directory, clock } = services;
-  const { keyScopes, maxKeyDays } = services.config.auth.oidc;
+  const { keyScopes, keysPerPerson, maxKeyDays, keysNeedSignInDays } = services.config.auth.oidc;
+  const makeBody = makeOwnKeyBody(maxKeyDays);
+  const limits = { keysPerPerson, maxKeyDays, keysNeedSignInDays };
+  const scopesIn = ({ scopes }: Team) => scopes.filter((name) => keyScopes.includes(name));
+  const bytesOf = (request: FastifyRequest) => readJsonBytes(request, MAX_BODY_BYTES);
   const enterPerson = (request: FastifyRequest) => personIn(enter(identify, request), request);
 
-  serveTeam(app, listOwnKeys, (_call, request) => {
-    const { person } = enterPerson(request);
-    return showKeys(
-      directory.keys().filter(({ maker }) => maker === person.id),
-      services,
-    );
+  serveTeam(app, listOwnKeys, async (_call, request) => {
+    const { person, team } = enterPerson(request);
+    const own = directory.keys().filter(({ maker }) => maker === person.id);
+    return { ...(await showKeys(own, services)), limits, scopes: scopesIn(team) };
   });
   serveTeam(app, revokeOwnKey, async (_call, request, reply) => {
     const { person, actor } = enterPerson(request);
@@ -39,10 +40,13 @@ export function registerOwnKeys(app: FastifyInstance, services: Services): void 
     serveTeam(scope, makeOwnKey, async (_call, request, reply) => {
       const { person, team, actor } = enterPerson(request);
       checkMayHaveKeys(person, team.id);
-      const { label, expiresInDays } = readMake(await readBody(request), maxKeyDays);
+      const { label = '', expiresInDays = maxKeyDays } = readBody(
+        makeBody,
+        await bytesOf(request),
+        BODY_LIMITS,
+      );
       const expiresAt = new Date(clock.now() + expiresInDays * DAY_MS).toISOString();
-      const scopes = team.scopes.filter((name) => keyScopes.includes(name));
-      const draft = { teamId: team.id, label, maker: person.id, scopes, expiresAt };
+      const draft = { teamId: team.id, label, maker: person.id, scopes: scopesIn(team), expiresAt };
       const { key, text } = await issue(draft, actor, services, limitOf(person, services));
       return reply.code(201).send(showIssued(key, text));
     });
@@ -50,10 +54,8 @@ export function registerOwnKeys(app: FastifyInstance, services: Services): void 
       const { person, actor } = enterPerson(request);
       const key = ownKey(request, person, services);
       checkMayHaveKeys(person, key.teamId);
-      const body = await readBody(request);
-      checkNames(body, ['overlapSeconds']);
-      const overlap = wholeIn(body, 'overlapSeconds', [0, KEY_LIMITS.overlapSeconds], 0);
-      return reply.code(201).send(await roll(key, overlap, actor, services));
+      const { overlapSeconds = 0 } = readBody(rollOwnKey.body, await bytesOf(request), BODY_LIMITS);
+      return reply.code(201).send(await roll(key, overlapSeconds, actor, services));
     });
   });
 }
@@ -107,35 +109,4 @@ function ownKey(request: FastifyRequest, { id: maker }: Person, { directory }: S
     detail: 'You have made no key with this id.',
     help: 'GET /gateway/v1/keys lists your keys.',
   });
-}
-
-type Body = ReturnType<typeof parseJsonBody>;
-
-async function readBody(request: FastifyRequest): Promise<Body> {
-  return parseJsonBody(await readJsonBytes(request, MAX_BODY_BYTES), BODY_LIMITS);
-}
-
-function readMake(body: Body, maxDays: number): { readonly label: string; readonly expiresInDays: number } {
-  checkNames(body, ['label', 'expiresInDays']);
-  const label = body.get('label') ?? '';
-  if (typeof label !== 'string' || label.length > KEY_LIMITS.labelChars)
-    throw invalid('label', `must be a text of at most ${KEY_LIMITS.labelChars} characters`);
-  return { label, expiresInDays: wholeIn(body, 'expiresInDays', [1, maxDays], maxDays) };
-}
-
-function checkNames({ names }: Body, known: readonly string[]): void {
-  const other = names.find((name) => !known.includes(name));
-  if (other !== undefined) throw invalid(other.slice(0, 40), `is unknown; known are ${known.join(', ')}`);
-}
-
-function wholeIn(body: Body, param: string, [least, most]: readonly [number, number], none: number): number {
-  const given = body.get(param);
-  if (given === undefined) return none;
-  const value = given instanceof JsonNumber ? Number(given.text) : Number.NaN;
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw invalid(param, `must be a whole number from ${least} to ${most}`);
-}
-
-function invalid(param: string, message: string): GatewayError {
-  return new GatewayError('invalid_body', { errors: [{ param, message }] });
 }

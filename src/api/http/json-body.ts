@@ -1,5 +1,7 @@
 /** Parses a JSON body strictly: the platform must read it as the gateway did. */
-import { GatewayError } from '../../errors.js';
+import type { Static, TSchema } from 'typebox';
+import { type FieldFault, GatewayError } from '../../errors.js';
+import { faultsOf } from '../../lib/faults.js';
 import { clip } from '../../lib/http/problem.js';
 import { JsonError, JsonObject, parseJson } from '../../reports/rows/json.js';
 
@@ -40,6 +42,29 @@ export function parseJsonBody(bytes: Buffer, limits?: BodyLimits): JsonObject {
   }
   throw new GatewayError('invalid_body', { detail: 'The body must be one JSON object.' });
 }
+
+/** @returns the body as its schema says. @throws GatewayError `invalid_body` with each fault, and as {@link parseJsonBody} */
+export function readBody<S extends TSchema>(schema: S, bytes: Buffer, limits: BodyLimits): Static<S> {
+  parseJsonBody(bytes, limits);
+  const body: unknown = bytes.length === 0 ? {} : JSON.parse(bytes.toString());
+  const errors = bodyFaults(schema, body);
+  if (errors.length > 0) throw new GatewayError('invalid_body', { errors });
+  return body as Static<S>;
+}
+
+/** Each fault of a body by its schema, with the allowed values. */
+export function bodyFaults(schema: TSchema, body: unknown): FieldFault[] {
+  return faultsOf(schema, body).map(({ path, kind, allowed }) => ({
+    param: path.join('.'),
+    message: MESSAGES[kind](allowed),
+  }));
+}
+
+const MESSAGES = {
+  wrong: (allowed: string) => `must be ${allowed}`,
+  missing: (allowed: string) => `is missing; must be ${allowed}`,
+  unknown: (allowed: string) => `is ${allowed}`,
+};
 
 /** @throws GatewayError `unsupported_media_type` unless the content type is JSON and the body is not compressed */
 export function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {

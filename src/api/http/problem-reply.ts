@@ -2,12 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { asGatewayError, type ErrorCode, type FieldFault, GatewayError } from '../../errors.js';
-import { faultsOf } from '../../lib/faults.js';
+import { asGatewayError, type ErrorCode, GatewayError } from '../../errors.js';
 import { PROBLEM_TYPE, toProblem } from '../../lib/http/problem.js';
 import { outcomeOfProblem } from '../../outcome.js';
 import { VARY } from '../../reports/cache/reply.js';
 import type { Trace } from '../../telemetry/trace.js';
+import { bodyFaults } from './json-body.js';
 import { createNotFound } from './not-found.js';
 import { bodyTooLarge } from './request-body.js';
 
@@ -92,7 +92,8 @@ const OF_AN_ANSWER = [
 function translate(error: FastifyError, rules: ProblemRules, request: FastifyRequest): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error.validation !== undefined) {
-    const errors = bodyFaults(request);
+    // Routes have a schema for the body alone.
+    const errors = bodyFaults(request.routeOptions.schema?.body as TSchema, request.body);
     return new GatewayError('invalid_body', { status: rules.invalidBodyStatus, errors });
   }
   const code = FRAMEWORK[error.code];
@@ -104,17 +105,3 @@ function translate(error: FastifyError, rules: ProblemRules, request: FastifyReq
     ? new GatewayError('invalid_request', { cause: error })
     : asGatewayError(error);
 }
-
-/** Routes have a schema for the body alone. */
-function bodyFaults({ routeOptions, body }: FastifyRequest): FieldFault[] {
-  return faultsOf(routeOptions.schema?.body as TSchema, body).map(({ path, kind, allowed }) => ({
-    param: path.join('.'),
-    message: MESSAGES[kind](allowed),
-  }));
-}
-
-const MESSAGES = {
-  wrong: (allowed: string) => `must be ${allowed}`,
-  missing: (allowed: string) => `is missing; must be ${allowed}`,
-  unknown: (allowed: string) => `is ${allowed}`,
-};

@@ -8,12 +8,9 @@ const describe = operations('keys');
 const timeOrNull = nullable(time);
 export const OF_KEY = { id: "The key's id." };
 /** Of a key, when one is made or rolled, by operators and by people for themselves. */
-export const KEY_LIMITS = { labelChars: 200, overlapSeconds: 31_536_000 };
-export const LABEL = Type.Optional(
-  Type.String({ maxLength: KEY_LIMITS.labelChars, description: 'A name for people.' }),
-);
+export const LABEL = Type.Optional(Type.String({ maxLength: 200, description: 'A name for people.' }));
 export const OVERLAP = Type.Optional(
-  integer(0, KEY_LIMITS.overlapSeconds, 'How long the old key stays valid; 0 by default.'),
+  integer(0, 31_536_000, 'How long the old key stays valid; 0 by default.'),
 );
 
 export const Issued = titled('IssuedKey', {
@@ -43,6 +40,10 @@ const Key = titled('Key', {
     'The replaced key, while it is still valid.',
   ),
   lastUsedAt: timeOrNull,
+  refused: nullable(
+    Type.Enum(['team-disabled', 'long-ago', 'not-allowed']),
+    'Why calls with it are refused although it is neither revoked nor expired: its team is disabled; its maker has not signed in for auth.oidc.keysNeedSignInDays; its maker may have no keys of the team any more. Null: they are not.',
+  ),
 });
 export const Keys = Type.Object({ keys: Type.Array(Key) });
 

@@ -215,10 +215,37 @@ export const chooseTeam = gateway('chooseTeam', 'session', 'PUT /gateway/v1/sess
 const ownKeys = operations('keys');
 const OWN_KEY_PROBLEMS = ['session_forbidden', 'no_access', 'not_found', 'conflict', 'not_ready'] as const;
 
+const OwnKeys = Type.Object({
+  ...Keys.properties,
+  limits: Type.Object(
+    {
+      keysPerPerson: Type.Integer({ description: 'Valid keys that a person may have.' }),
+      maxKeyDays: Type.Integer({ description: 'Longest lifetime of a key, in days.' }),
+      keysNeedSignInDays: Type.Integer({
+        description: 'Days since the last sign-in of its maker after which a key is refused.',
+      }),
+    },
+    { description: 'Settings of auth.oidc.' },
+  ),
+  scopes: Type.Array(Type.String(), {
+    description: 'Of a key that is made now, for the team that the session acts as.',
+  }),
+});
+
+/** @param maxDays the longest lifetime of a key, `auth.oidc.maxKeyDays` */
+export const makeOwnKeyBody = (maxDays: number) =>
+  closed(
+    {
+      label: LABEL,
+      expiresInDays: Type.Optional(integer(1, maxDays, 'At most, and by default, auth.oidc.maxKeyDays.')),
+    },
+    'MakeOwnKey',
+  );
+
 export const listOwnKeys = ownKeys('listOwnKeys', 'session', 'GET /gateway/v1/keys', {
   summary: 'The keys that you made',
   isFree: true,
-  answer: Keys,
+  answer: OwnKeys,
   about: 'Of all teams, oldest first.',
   problems: ['session_forbidden', 'not_ready'],
 });
@@ -227,13 +254,7 @@ export const makeOwnKey = ownKeys('makeOwnKey', 'session', 'POST /gateway/v1/key
   summary: 'Make a key of your own for the team that you act as',
   isFree: true,
   headers: ['x-csrf-token'],
-  body: closed(
-    {
-      label: LABEL,
-      expiresInDays: Type.Optional(integer(1, 3650, 'At most, and by default, auth.oidc.maxKeyDays.')),
-    },
-    'MakeOwnKey',
-  ),
+  body: makeOwnKeyBody(3650),
   answers: { 201: json(Issued, 'Made.', ['cache-control']) },
   problems: [...OWN_KEY_PROBLEMS, ...BODY_PROBLEMS],
 });

@@ -1,5 +1,6 @@
 /** Keys that people make for themselves, and what ends them. */
 import { describe, expect, it } from 'vitest';
+import { type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { Browser, codeOf, type SignInOptions, withSignIn } from '../../support/signed-in.js';
 import { ADMIN_TOKEN } from '../../support/start-gateway.js';
 import { DAY } from '../../support/test-clock.js';
@@ -28,8 +29,27 @@ async function person(sub = 'ada', groups = ['data'], options: SignInOptions = {
     codeOf(await gateway.data.inject({ url, headers: { 'x-api-key': key } }));
   const manage = async (method: 'GET' | 'POST', url: string) =>
     gateway.admin.inject({ method, url, headers: ADMIN });
-  return { ...opened, signIn, report, manage, browser: await signIn() };
+  const browser = await signIn();
+  const revokeAll = async () => {
+    const { keys } = (await browser.ask(KEYS)).json<{ keys: { maker: string }[] }>();
+    return manage('POST', `/admin/v1/persons/${keys[0]?.maker}/revoke-keys`);
+  };
+  return { ...opened, signIn, report, manage, browser, revokeAll };
 }
+
+/** @param before called before each change of the registry reaches the store */
+const beforeCommits =
+  (before: () => Promise<void>) =>
+  (store: Store): Store => ({
+    ...store,
+    registry: {
+      ...store.registry,
+      async commit(change) {
+        await before();
+        return store.registry.commit(change);
+      },
+    },
+  });
 
 const make = async (browser: Browser, body: object = {}): Promise<Issued> =>
   (await browser.write('POST', KEYS, body)).json();
@@ -63,8 +83,44 @@ describe('a key of a person', () => {
         errors: [{ param: 'expiresInDays', message: 'must be a whole number from 1 to 10' }],
       });
     expect((await browser.write('POST', KEYS, { days: 1 })).json()).toMatchObject({
-      errors: [{ param: 'days', message: 'is unknown; known are label, expiresInDays' }],
+      errors: [{ param: 'days', message: 'is no member of this name; known: label, expiresInDays' }],
     });
+    expect((await browser.write('POST', KEYS, { label: 7, expiresInDays: 0 })).json()).toMatchObject({
+      errors: [
+        { param: 'label', message: 'must be text of 0 to 200 characters' },
+        { param: 'expiresInDays', message: 'must be a whole number from 1 to 10' },
+      ],
+    });
+  });
+
+  it('is not rolled by a wrong body, whose fault names the member and its values', async () => {
+    const { browser } = await person();
+    const { id } = await make(browser);
+    expect((await browser.write('POST', `${KEYS}/${id}/roll`, { overlapSeconds: -1 })).json()).toMatchObject({
+      code: 'invalid_body',
+      errors: [{ param: 'overlapSeconds', message: 'must be a whole number from 0 to 31536000' }],
+    });
+  });
+
+  it('is listed with the limits of keys, and with what refuses it now', async () => {
+    const { browser, gateway, clock, manage } = await person();
+    await make(browser);
+    expect((await browser.ask(KEYS)).json()).toMatchObject({
+      keys: [{ refused: null }],
+      limits: { keysPerPerson: 5, maxKeyDays: 90, keysNeedSignInDays: 30 },
+      scopes: ['report:read'],
+    });
+    const refused = async () => {
+      const { keys } = (await manage('GET', '/admin/v1/keys')).json<{
+        keys: { maker?: string; refused: string | null }[];
+      }>();
+      return keys.map(({ maker, refused: why }) => (maker === undefined ? why : `own: ${why}`));
+    };
+    expect((await refused()).sort()).toEqual([null, null, 'own: null']);
+    clock.advance(31 * DAY);
+    expect((await refused()).sort()).toEqual([null, null, 'own: long-ago']);
+    await gateway.manage('PATCH', '/teams/data', { disabled: true });
+    expect((await refused()).sort()).toEqual([null, 'own: team-disabled', 'team-disabled']);
   });
 
   it('is one of auth.oidc.keysPerPerson at most, also when many are made at once', async () => {
@@ -87,7 +143,7 @@ describe('a key of a person', () => {
     const { browser, signIn, report, manage } = await person();
     const { id, key } = await make(browser);
     const other = await signIn('bob');
-    expect((await other.ask(KEYS)).json()).toEqual({ keys: [] });
+    expect((await other.ask(KEYS)).json()).toMatchObject({ keys: [] });
     for (const [method, url] of [
       ['POST', `${KEYS}/${id}/roll`],
       ['DELETE', `${KEYS}/${id}`],
@@ -127,19 +183,51 @@ describe('a key of a person', () => {
   });
 
   it('is revoked with all others of its maker by an operator', async () => {
-    const { browser, report, manage } = await person();
+    const { browser, report, manage, revokeAll } = await person();
     const made = [await make(browser), await make(browser)];
-    const { keys } = (await browser.ask(KEYS)).json<{ keys: { maker: string }[] }>();
-    const revoke = () => manage('POST', `/admin/v1/persons/${keys[0]?.maker}/revoke-keys`);
-    expect((await revoke()).json()).toEqual({ revoked: 2 });
+    expect((await revokeAll()).json()).toEqual({ revoked: 2 });
     for (const { key } of made) expect(await report(key)).toBe('401 revoked_api_key');
-    expect((await revoke()).json()).toEqual({ revoked: 0 });
+    expect((await revokeAll()).json()).toEqual({ revoked: 0 });
     const { entries } = (await manage('GET', '/admin/v1/audit?action=key.revoke')).json<{
       entries: { actor: string; subject: string }[];
     }>();
     expect(entries.map(({ actor, subject }) => `${actor} ${subject}`).sort()).toEqual(
       made.map(({ id }) => `admin ${id}`).sort(),
     );
+  });
+
+  it('stays with all others of its maker if the store fails, and all end together once it answers', async () => {
+    const broken = { commits: Number.POSITIVE_INFINITY };
+    const { browser, report, revokeAll } = await person('ada', ['data'], {
+      wrapStore: beforeCommits(async () => {
+        broken.commits -= 1;
+        if (broken.commits < 0) throw new StoreUnavailable('not connected');
+      }),
+    });
+    const made = [await make(browser), await make(browser), await make(browser)];
+    broken.commits = 0;
+    expect(codeOf(await revokeAll())).toBe('503 not_ready');
+    for (const { key } of made) expect(await report(key)).toBe('200');
+    // One commit is all that it takes.
+    broken.commits = 1;
+    expect((await revokeAll()).json()).toEqual({ revoked: 3 });
+    for (const { key } of made) expect(await report(key)).toBe('401 revoked_api_key');
+  });
+
+  it('is revoked with all others of its maker also when it is made at the same time', async () => {
+    let meanwhile: (() => Promise<unknown>) | null = null;
+    const { browser, revokeAll, report } = await person('ada', ['data'], {
+      wrapStore: beforeCommits(async () => {
+        const now = meanwhile;
+        meanwhile = null;
+        await now?.();
+      }),
+    });
+    const made = [await make(browser)];
+    meanwhile = async () => made.push(await make(browser));
+    expect((await revokeAll()).json()).toEqual({ revoked: 2 });
+    expect(made).toHaveLength(2);
+    for (const { key } of made) expect(await report(key)).toBe('401 revoked_api_key');
   });
 
   it('is not made by who has no keys, by a key, without the csrf token', async () => {
