@@ -54,6 +54,31 @@ it('names a key by its label and team, as far as the entry has them', () => {
 it('names a person, and says that the name is none of a token', () => {
   const signedIn = { id: '1', at: '', address: null, action: 'session.open', subject: 'person_1' };
   const ada = { actor: 'person', issuer: 'https://login.company.example', sub: '1', name: 'gateway' };
-  expect(sentenceOf({ ...signedIn, ...ada })).toBe('gateway (company account) signed in');
-  expect(sentenceOf({ ...signedIn, actor: 'ada' })).toBe('ada signed in');
+  expect(sentenceOf({ ...signedIn, ...ada })).toBe('gateway (company account) signed in to the console');
+  expect(sentenceOf({ ...signedIn, actor: 'ada' })).toBe('ada signed in to the console');
+});
+
+it('tells who made, rolled and revoked a key of a person', () => {
+  const ada = { actor: 'person', issuer: 'https://login.company.example', sub: '1', name: 'Ada' };
+  const after = { label: 'notebook', teamId: 'growth', maker: 'person_1' };
+  const entry = { id: '1', at: '', address: null, subject: 'key_1', after };
+  const of = (action: string, actor: object) =>
+    sentenceOf({ ...entry, action, actor: 'olga', ...actor }, (kind, id) => `${kind} ${id}`);
+  expect(of('key.issue', ada)).toBe('Ada (company account) made the key notebook of team growth for own use');
+  expect(of('key.roll', ada)).toBe('Ada (company account) rolled the key notebook of team growth');
+  expect(of('key.revoke', ada)).toBe(
+    'Ada (company account) revoked the key notebook of team growth, made by person person_1',
+  );
+  expect(of('key.revoke', {})).toBe('olga revoked the key notebook of team growth, made by person person_1');
+});
+
+it('tells where a person signed in, signed out and was refused', () => {
+  const ada = { actor: 'person', issuer: 'https://login.company.example', sub: '1', name: 'Ada' };
+  const of = (action: string, plane: string) =>
+    sentenceOf({ id: '1', at: '', address: null, action, subject: 'person_1', after: { plane }, ...ada });
+  expect(of('session.open', 'data')).toBe('Ada (company account) signed in to the explorer');
+  expect(of('session.close', 'admin')).toBe('Ada (company account) signed out of the console');
+  expect(of('session.refuse', 'admin')).toBe(
+    'Ada (company account) was refused by the console: no rule gives this account access to it',
+  );
 });

@@ -14,7 +14,7 @@ import { notSignedIn, type Sessions } from '../../teams/sessions/sessions.js';
 import { givesNothing } from '../../teams/sign-in/people.js';
 import { mayHaveKeys, type Person, whoOf } from '../../teams/sign-in/persons.js';
 import { wordsOf } from '../../teams/sign-in/provider.js';
-import { auditLine } from '../../telemetry/audit.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
 import { revokeMadeBy } from '../admin/keys.js';
 import { createAttempts } from './attempts.js';
 import { registerCommandLine } from './command-line.js';
@@ -63,7 +63,8 @@ async function limit(request: FastifyRequest, { store, clock }: Services): Promi
   });
 }
 
-function registerFlow(app: FastifyInstance, own: URL, { plane, sessions, services }: SignInOptions): void {
+function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): void {
+  const { plane, sessions, services } = options;
   const { persons, registry, clock, sealer, store } = services;
   const provider = services.provider as NonNullable<Services['provider']>;
   const callback = new URL(CALLBACK, own);
@@ -96,7 +97,10 @@ function registerFlow(app: FastifyInstance, own: URL, { plane, sessions, service
     request.trace.person = whoOf(person);
     const actor = { name: person.name, address: request.ip, person: whoOf(person) };
     await revokeMadeBy(person.id, (team) => mayHaveKeys(person, team), actor, services);
-    if (!mayOpen(person, plane)) throw noAccess(from.claims, plane);
+    if (!mayOpen(person, plane)) {
+      await noteRefusal(person, actor, options);
+      throw noAccess(from.claims, plane);
+    }
     await closeKnown(request, sessions);
     const until = new Date(clock.now() + PERSON_LIFETIME_MS).toISOString();
     const event = { action: 'session.open', subject: person.id, after: { plane, until } };
@@ -178,6 +182,14 @@ async function closeKnown(request: FastifyRequest, sessions: Sessions): Promise<
 
 const mayOpen = ({ grant }: Person, plane: SignInOptions['plane']): boolean =>
   !givesNothing(grant) && (plane === 'admin' ? grant.admin !== null : grant.teams.length > 0);
+
+/** Of a stranger the log alone tells: all who have an account at the provider could fill the audit. */
+async function noteRefusal(person: Person, actor: Actor, { plane, services }: SignInOptions): Promise<void> {
+  const { persons, registry, clock } = services;
+  if (persons.find(person.id) === null) return;
+  const event = { action: 'session.refuse', subject: person.id, after: { plane } };
+  await registry.commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] });
+}
 
 /** The team to begin with: if there is one only. */
 function onlyTeam({ grant }: Person, { directory }: Services): string | null {

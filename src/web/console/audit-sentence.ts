@@ -6,7 +6,7 @@ import { failureOf } from '../../lib/words.js';
 export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
 
 /** The name of an id, with the id. */
-export type NameOf = (kind: 'team' | 'key' | 'advertiser', id: string) => string;
+export type NameOf = (kind: 'team' | 'key' | 'advertiser' | 'person', id: string) => string;
 
 /** Follows the actor's name; `{}` is the subject. */
 const VERBS: Readonly<Record<string, string>> = {
@@ -43,8 +43,9 @@ const VERBS: Readonly<Record<string, string>> = {
   'registry.mend': 'restored records that the store had lost',
   'registry.migrate': 'migrated the registry to this release',
   'registry.restore': 'restored the registry after the store had lost it',
-  'session.open': 'signed in',
-  'session.close': 'signed out',
+  'session.open': 'signed in to {}',
+  'session.close': 'signed out of {}',
+  'session.refuse': 'was refused by {}: no rule gives this account access to it',
 };
 
 /** Ids alone. */
@@ -55,24 +56,36 @@ export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
   const { action, subject, after } = entry;
   const failed = action === 'token.verify' && failureOf(after) !== null;
   const named = namedIn(action, subject, after, nameOf);
-  const verb = failed ? 'failed to verify the token {}' : (VERBS[action] ?? `did ${action} to {}`);
+  const verb = failed
+    ? 'failed to verify the token {}'
+    : action === 'key.issue' && stateIn(after).maker !== undefined
+      ? 'made the key {} for own use'
+      : (VERBS[action] ?? `did ${action} to {}`);
   return `${actorOf(entry)} ${verb.replace('{}', () => named)}`;
 }
 
 /** A person's name may be that of a token, so it says what it is. */
-function actorOf({ actor, name }: AuditEntry): string {
+export function actorOf({ actor, name }: AuditEntry): string {
   if (actor === 'gateway') return 'The gateway';
   return actor === 'person' && name !== undefined ? `${name} (company account)` : actor;
 }
 
+const stateIn = (after: unknown) => (after ?? {}) as Readonly<Record<string, unknown>>;
+
 function namedIn(action: string, subject: string, after: unknown, nameOf: NameOf): string {
-  const is = after as Readonly<Record<string, unknown>> | null | undefined;
+  const is = stateIn(after);
   const [kind = ''] = action.split('.');
-  const team = typeof is?.teamId === 'string' ? nameOf('team', is.teamId) : null;
+  const team = typeof is.teamId === 'string' ? nameOf('team', is.teamId) : null;
   if (kind === 'team') return nameOf('team', subject);
-  if (kind === 'key') return team === null ? subject : `${is?.label || subject} of ${team}`;
+  // With a token only the console is signed in to.
+  if (kind === 'session') return is.plane === 'data' ? 'the explorer' : 'the console';
+  if (kind === 'key') {
+    const key = team === null ? subject : `${is.label || subject} of ${team}`;
+    const isOfPerson = action === 'key.revoke' && typeof is.maker === 'string';
+    return isOfPerson ? `${key}, made by ${nameOf('person', String(is.maker))}` : key;
+  }
   if (kind === 'writes' && team !== null) return `the team ${team}`;
-  const token = TOKEN_SLOTS.map((slot) => is?.[slot] as { id?: unknown; fingerprint?: unknown } | null);
+  const token = TOKEN_SLOTS.map((slot) => is[slot] as { id?: unknown; fingerprint?: unknown } | null);
   const print = kind === 'token' && token.find((one) => one?.id === subject)?.fingerprint;
   if (typeof print === 'string') return `${print} (${subject})`;
   return subject.replace(/^advertiser (\d+)$/, (_, id: string) => `advertiser ${nameOf('advertiser', id)}`);

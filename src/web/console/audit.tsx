@@ -14,7 +14,7 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { sortedBy } from '../ui/sort.js';
 import { useAdmin } from './admin.js';
-import { type AuditEntry, changesOf, type NameOf, sentenceOf } from './audit-sentence.js';
+import { type AuditEntry, actorOf, changesOf, type NameOf, sentenceOf } from './audit-sentence.js';
 import { useNames } from './names.js';
 
 const PAGE = 50;
@@ -53,9 +53,9 @@ export function Audit() {
       title="Audit"
       lead="Who changed what, when and from which address, newest first. It is complete, and contains no secrets."
     >
-      <Lately chosen={filter.actor ?? ''} />
+      <Lately filter={filter} />
       <Card>
-        <Filter key={filter.actor} filter={filter} />
+        <Filter key={`${filter.actor} ${filter.actor === 'person' ? filter.search : ''}`} filter={filter} />
         <Entries key={JSON.stringify(filter)} filter={filter} />
       </Card>
     </View>
@@ -67,17 +67,20 @@ const COUNTED = 1000;
 /** Of the actors with most changes. */
 const COLORS = ['--c1', '--c3', '--c2', '--c5', '--c4'];
 
-/** The last 30 days as charts. @param chosen the actor of the search */
-function Lately({ chosen }: { readonly chosen: string }) {
+/** The search for what an actor did; of a person by `sub`, as names may be the same. */
+const keyOf = ({ actor, sub = '' }: AuditEntry) => hrefOf(['audit'], { search: sub, actor });
+
+/** The last 30 days as charts. @param filter of the search */
+function Lately({ filter }: { readonly filter: FilterValues }) {
   const days = lastDays(30);
   const found = useGet<Page>(`/admin/v1/audit?limit=${COUNTED}&since=${days[0]}`, 30_000);
   return (
     <Wait of={found}>
       {({ entries }) => {
-        const all = [...new Set(entries.map(({ actor }) => actor))].map((name) => ({
-          name,
-          own: entries.filter(({ actor }) => actor === name),
-        }));
+        const all = [...new Set(entries.map(keyOf))].map((key) => {
+          const own = entries.filter((one) => keyOf(one) === key);
+          return { key, own, name: own.map(actorOf)[0] ?? '' };
+        });
         const actors = sortedBy(all, ({ own }) => own.length, true).slice(0, COLORS.length);
         return (
           <div class="grid">
@@ -97,10 +100,10 @@ function Lately({ chosen }: { readonly chosen: string }) {
             <Bars
               title="Changes by actor, last 30 days"
               empty="None in the last 30 days."
-              bars={actors.map(({ name, own }) => ({
-                key: name,
+              bars={actors.map(({ key, name, own }) => ({
+                key,
                 title: (
-                  <a href={hrefOf(['audit'], { actor: name === chosen ? '' : name })}>
+                  <a href={key === hrefOf(['audit'], filter) ? hrefOf(['audit']) : key}>
                     <Name>{name}</Name>
                   </a>
                 ),

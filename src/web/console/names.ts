@@ -1,4 +1,4 @@
-/** Names beside ids, of teams, keys and advertisers. */
+/** Names beside ids, of teams, keys, people and advertisers. */
 import { useMemo } from 'preact/hooks';
 import { useGet } from '../ui/session.js';
 import type { NameOf } from './audit-sentence.js';
@@ -14,6 +14,7 @@ export function useNames(): NameOf {
     const known = {
       team: new Map(teams?.map(({ id, name }) => [id, name])),
       key: new Map(keys?.map(({ id, label }) => [id, label])),
+      person: new Map(keys?.map(({ maker = '', makerName }) => [maker, makerName])),
       advertiser: { get: (id: string) => advertiser(Number(id)) },
     };
     return (kind, id) => {

@@ -1,7 +1,7 @@
 /** The shown query as code, which reads the key from the tool's secrets. Pure. */
 import { placeOf, type Question, queryOf } from './question.js';
 
-const BY_ENVIRONMENT = 'The key is read from the environment: export DSP_GATEWAY_KEY=dgw_…';
+export const BY_ENVIRONMENT = 'The key is read from the environment: export DSP_GATEWAY_KEY=dgw_…';
 
 /** @param origin of the data plane */
 export function snippetsOf(question: Question, origin: string) {

@@ -5,6 +5,7 @@ import { start } from '../ui/start.js';
 import { Access } from './access.js';
 import { ChooseTeam, SwitchTeam, useChoice } from './choose-team.js';
 import './explorer.css';
+import { MyKeys } from './my-keys.js';
 import { Pins } from './pins.js';
 import { ReportSection } from './report.js';
 import { useTeam } from './team.js';
@@ -15,29 +16,35 @@ const SECTIONS: readonly SectionView[] = [
   { name: 'access', title: 'My access', view: () => <Access /> },
 ];
 
+const OF_MAKERS: readonly SectionView[] = [
+  ...SECTIONS,
+  { name: 'keys', title: 'My keys', view: () => <MyKeys /> },
+];
+
 function Explorer() {
   const { team, person } = useTeam().session;
   const { busy, choose } = useChoice();
   if (busy) return <Looking />;
   if (person === null)
     return <Shell product="explorer" sections={SECTIONS} who={{ name: team?.name ?? '', role: 'team' }} />;
-  const { name, teams } = person;
+  const { name, teams, keys } = person;
   if (team === null) {
     const view = () => <ChooseTeam person={person} choose={choose} />;
     return (
       <Shell product="explorer" sections={[{ name: '', title: 'Choose a team', view }]} who={{ name }} />
     );
   }
+  const sections = keys ? OF_MAKERS : SECTIONS;
   // A switch begins anew, as all that was loaded is of the other team.
   return teams.length > 1 ? (
     <Shell
       key={team.id}
       product="explorer"
-      sections={SECTIONS}
+      sections={sections}
       who={{ name, more: <SwitchTeam person={person} choose={choose} /> }}
     />
   ) : (
-    <Shell key={team.id} product="explorer" sections={SECTIONS} who={{ name, role: team.name }} />
+    <Shell key={team.id} product="explorer" sections={sections} who={{ name, role: team.name }} />
   );
 }
 

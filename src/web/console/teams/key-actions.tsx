@@ -1,10 +1,9 @@
-/** Buttons to issue, roll and revoke a key; the dialog that shows a new key. */
-import { useRef, useState } from 'preact/hooks';
+/** Buttons to issue, roll and revoke a key. */
 import type { AnswerTo } from '../../../api/operations/table.js';
-import { wordsOf } from '../../ui/api.js';
-import { ConfirmButton, Dialog } from '../../ui/dialog.js';
-import { copied, useNotices } from '../../ui/notices.js';
-import { Button } from '../../ui/parts.js';
+import { ConfirmButton } from '../../ui/dialog.js';
+import { keyName } from '../../ui/key-state.js';
+import { AboutRevoke, AboutRoll, NewKey, OVERLAP, REVOKED } from '../../ui/keys.js';
+import { useNotices } from '../../ui/notices.js';
 import { FormButton } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
 import type { FieldsOf } from '../fields-of.js';
@@ -24,8 +23,10 @@ const NEW_KEY: FieldsOf<'POST /admin/v1/teams/:id/keys'> = [
 
 export type OfTeam = Readonly<{ team: Pick<Team, 'id' | 'name'>; changed: () => void }>;
 
+const PLACE = "Copy it to the team's secret store.";
+
 const nameOf = (key: Pick<TeamKey, 'label' | 'prefix'>, { name }: OfTeam['team']) =>
-  `${key.label || `${key.prefix}…`} of ${name}`;
+  `${keyName(key)} of ${name}`;
 
 export function IssueButton({ team, changed }: OfTeam) {
   const { api, may } = useAdmin();
@@ -34,37 +35,23 @@ export function IssueButton({ team, changed }: OfTeam) {
   const title = `Issue a key for ${team.name}`;
   const send = async (body: { label?: string }) => {
     const issued = await api.send<Issued>('POST', `/admin/v1/teams/${team.id}/keys`, body);
-    show(<KeyDialog name={nameOf({ label: '', ...issued, ...body }, team)} secret={issued.key} />);
+    show(<NewKey name={nameOf({ label: '', ...issued, ...body }, team)} secret={issued.key} place={PLACE} />);
     changed();
   };
   return <FormButton label="Issue a key" look="primary" fields={NEW_KEY} {...{ title, send }} />;
 }
-
-const OVERLAP: FieldsOf<'POST /admin/v1/keys/:id/roll'> = [
-  {
-    name: 'overlapSeconds',
-    label: 'The current secret stays valid for',
-    is: 'number',
-    options: [
-      ['0', 'Not at all'],
-      ['3600', 'One hour'],
-      ['86400', 'One day'],
-      ['604800', 'Seven days'],
-      ['2592000', '30 days'],
-    ],
-  },
-];
 
 type OfKey = OfTeam & { readonly keyOf: TeamKey };
 
 export function RollButton({ keyOf, team, changed, look = '' }: OfKey & { readonly look?: string }) {
   const { api, may } = useAdmin();
   const { show } = useNotices();
-  if (!may('POST /admin/v1/keys/:id/roll')) return null;
+  // Only its maker rolls a person's key.
+  if (!may('POST /admin/v1/keys/:id/roll') || keyOf.maker !== undefined) return null;
   const name = nameOf(keyOf, team);
   const send = async (body: object) => {
     const { key } = await api.send<Issued>('POST', `/admin/v1/keys/${keyOf.id}/roll`, body);
-    show(<KeyDialog name={name} secret={key} />);
+    show(<NewKey name={name} secret={key} place={PLACE} />);
     changed();
   };
   return (
@@ -75,10 +62,7 @@ export function RollButton({ keyOf, team, changed, look = '' }: OfKey & { readon
       start={{ overlapSeconds: '86400' }}
       {...{ look, send }}
     >
-      <p>
-        The key gets a new secret and keeps its label, expiry and usage. The secret before the current one, if
-        still valid, ends at once.
-      </p>
+      <AboutRoll />
     </FormButton>
   );
 }
@@ -95,59 +79,15 @@ function RevokeButton({ keyOf, team, changed }: OfKey) {
   const { act } = useNotices();
   if (!may('DELETE /admin/v1/keys/:id')) return null;
   const revoke = async () => {
-    const words = 'The key is revoked: calls with it are refused.';
-    if (await act(() => api.send('DELETE', `/admin/v1/keys/${keyOf.id}`), words)) changed();
+    if (await act(() => api.send('DELETE', `/admin/v1/keys/${keyOf.id}`), REVOKED)) changed();
   };
   return (
     <ConfirmButton
       label="Revoke"
       title={`Revoke ${nameOf(keyOf, team)}`}
       grave
-      question={
-        <p>
-          Within a second all replicas refuse the key <code>{keyOf.prefix}…</code>. This cannot be undone. To
-          replace the key without an interruption, roll it.
-        </p>
-      }
+      question={<AboutRevoke prefix={keyOf.prefix} />}
       act={revoke}
     />
-  );
-}
-
-/** The only display of a new key: not in the address or storage, gone with the page. */
-function KeyDialog({ name, secret }: { readonly name: string; readonly secret: string }) {
-  const { show } = useNotices();
-  const field = useRef<HTMLInputElement>(null);
-  const [said, setSaid] = useState('');
-  const copy = () =>
-    copied(secret, field.current).then(
-      () => setSaid('Copied.'),
-      (error: unknown) => setSaid(wordsOf(error)),
-    );
-  return (
-    <Dialog title={`The key ${name}`}>
-      <div class="stack">
-        <p>
-          <strong>This key is shown only once</strong>: the gateway stores only its hash. Copy it to the
-          team's secret store.
-        </p>
-        <div class="row">
-          <input
-            ref={field}
-            class="secret"
-            readOnly
-            spellcheck={false}
-            aria-label="Key"
-            value={secret}
-            onFocus={({ currentTarget }) => currentTarget.select()}
-          />
-          <Button label="Copy" class="primary" act={copy} />
-          <Button label="I have it" act={() => show(null)} />
-        </div>
-        <p class="small" role="status">
-          {said}
-        </p>
-      </div>
-    </Dialog>
   );
 }

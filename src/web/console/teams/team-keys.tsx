@@ -1,35 +1,21 @@
 /** The keys of a team, with their actions. */
-import { useState } from 'preact/hooks';
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
-import { fromNow, moment, span } from '../../ui/format.js';
-import { Button, Card, Name, Tag, Wait } from '../../ui/parts.js';
+import { moment, span } from '../../ui/format.js';
+import { keyState } from '../../ui/key-state.js';
+import { expiryColumn, keyColumn, LiveKeys, stateColumn } from '../../ui/keys.js';
+import { Card, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
 import { useAdmin } from '../admin.js';
 import { IssueButton, KeyTools, type OfTeam } from './key-actions.js';
-import { keyState, SOON_MS, type Team, type TeamKey } from './team.js';
+import type { Team, TeamKey } from './team.js';
 
 export function TeamKeys({ team }: { readonly team: Team }) {
-  const [dead, setDead] = useState(false);
   const keys = useGet<{ keys: TeamKey[] }>(`/admin/v1/teams/${team.id}/keys`, 30_000);
   const of = { team, changed: keys.reload };
   return (
     <Card title="Keys" tools={<IssueButton {...of} />}>
       <Wait of={keys}>
-        {({ keys: all }) => {
-          const alive = all.filter((key) => keyState(key, Date.now()) === 'valid');
-          const shown = dead ? all : alive;
-          const label = `${dead ? 'Hide' : 'Show'} ${all.length - alive.length} revoked or expired`;
-          return (
-            <>
-              <KeyTable keys={shown} {...of} />
-              {all.length === alive.length ? null : (
-                <div>
-                  <Button label={label} class="plain small" aria-pressed={dead} act={() => setDead(!dead)} />
-                </div>
-              )}
-            </>
-          );
-        }}
+        {({ keys: all }) => <LiveKeys keys={all}>{(shown) => <KeyTable keys={shown} {...of} />}</LiveKeys>}
       </Wait>
     </Card>
   );
@@ -54,28 +40,19 @@ function KeyTable({ keys, ...of }: OfTeam & { readonly keys: readonly TeamKey[] 
   );
 }
 
-const STATES = { valid: 'good', revoked: 'bad', expired: 'warn' } as const;
-
 const COLUMNS: readonly Column<TeamKey>[] = [
-  {
-    title: 'Key',
-    by: ({ label, prefix }) => label || prefix,
-    cell: (key) => (
-      <span class="team-cell">
-        {key.label === '' ? null : <Name>{key.label}</Name>}
-        <code>{key.prefix}…</code>
-        {key.previous === null ? null : <Overlap previous={key.previous} />}
+  keyColumn<TeamKey>(({ maker, makerName }) =>
+    maker === undefined ? null : (
+      <span class="small quiet">
+        of <bdi>{makerName ?? maker}</bdi>
       </span>
     ),
-  },
-  {
-    title: 'State',
-    by: (key) => keyState(key, Date.now()),
-    cell: (key) => {
-      const state = keyState(key, Date.now());
-      return <Tag tone={STATES[state]}>{state}</Tag>;
-    },
-  },
+  ),
+  stateColumn({
+    'long-ago': 'refused: its maker must sign in again',
+    'not-allowed': 'refused: its maker may have no keys',
+    'team-disabled': 'refused: team disabled',
+  }),
   {
     title: 'Age',
     numeric: true,
@@ -87,26 +64,5 @@ const COLUMNS: readonly Column<TeamKey>[] = [
     ),
   },
   timeColumn('Last use', ({ lastUsedAt }) => lastUsedAt, 'never'),
-  { title: 'Expires', by: ({ expiresAt }) => expiresAt, cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+  expiryColumn,
 ];
-
-export function Expiry({ at }: { readonly at: string | null }) {
-  if (at === null) return <span class="quiet">never</span>;
-  const left = Date.parse(at) - Date.now();
-  const words = (
-    <time dateTime={at} title={moment(at)}>
-      {fromNow(at, Date.now())}
-    </time>
-  );
-  return left > 0 && left < SOON_MS ? <Tag tone="warn">{words}</Tag> : words;
-}
-
-function Overlap({ previous }: { readonly previous: NonNullable<TeamKey['previous']> }) {
-  const { prefix, validUntil } = previous;
-  if (validUntil === null || Date.parse(validUntil) <= Date.now()) return null;
-  return (
-    <span class="small quiet">
-      <code>{prefix}…</code> is valid still, and ends {fromNow(validUntil, Date.now())}
-    </span>
-  );
-}

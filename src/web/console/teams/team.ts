@@ -1,5 +1,6 @@
 /** Teams and keys of the admin API, and labels of their members. Pure. */
 import type { AnswerTo } from '../../../api/operations/table.js';
+import { keyState, SOON_MS } from '../../ui/key-state.js';
 
 export type Team = AnswerTo<'GET /admin/v1/teams/:id'>;
 export type TeamKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
@@ -32,25 +33,19 @@ export function advertisersInWords({ advertisers }: Pick<Team, 'advertisers'>): 
   return advertisers.length === 0 ? 'none' : String(advertisers.length);
 }
 
-export function keyState({ revokedAt, expiresAt }: TeamKey, nowMs: number): 'valid' | 'revoked' | 'expired' {
-  if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'valid';
-}
-
 /** The latest of ISO times; null: none. */
 export function latest(times: readonly (string | null)[]): string | null {
   return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null);
 }
 
-/** Thresholds: a key expires soon; a key has not been used for long. */
-export const SOON_MS = 14 * 86_400_000;
+/** Threshold: a key has not been used for long. */
 const ASLEEP_MS = 30 * 86_400_000;
 
-/** Why a valid key needs attention; null: it does not. */
+/** Why a valid key needs attention; null: it does not. Keys of people always expire; their makers make others. */
 export function concernOf(key: TeamKey, nowMs: number): 'expires' | 'sleeps' | null {
-  const { createdAt, expiresAt, lastUsedAt } = key;
+  const { createdAt, expiresAt, lastUsedAt, maker } = key;
   if (keyState(key, nowMs) !== 'valid') return null;
-  if (expiresAt !== null && Date.parse(expiresAt) < nowMs + SOON_MS) return 'expires';
+  if (maker === undefined && expiresAt !== null && Date.parse(expiresAt) < nowMs + SOON_MS) return 'expires';
   return Date.parse(lastUsedAt ?? createdAt) < nowMs - ASLEEP_MS ? 'sleeps' : null;
 }
 

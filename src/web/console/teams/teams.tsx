@@ -2,6 +2,8 @@
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data-table.js';
 import { count, counted, fromNow, percent } from '../../ui/format.js';
+import { keyState } from '../../ui/key-state.js';
+import { Expiry } from '../../ui/keys.js';
 import { useLoad } from '../../ui/load.js';
 import { Bars, Card, Empty, Name, Spark, Tag, Wait } from '../../ui/parts.js';
 import { go, hrefOf, useRoute } from '../../ui/route.js';
@@ -13,18 +15,17 @@ import { sum } from '../series.js';
 import { TeamLink } from '../team-link.js';
 import { APPLY, ApplyForm } from './apply-form.js';
 import { IssueButton, KeyTools, type OfTeam, RollButton } from './key-actions.js';
+import { PersonKeys } from './person-keys.js';
 import {
   advertisersInWords,
   concernOf,
   isDeclared,
-  keyState,
   latest,
   type Team,
   type TeamKey,
   withoutConcern,
 } from './team.js';
 import { TeamForm } from './team-form.js';
-import { Expiry } from './team-keys.js';
 import { TeamPage } from './team-page.js';
 
 type Usage = AnswerTo<'GET /admin/v1/usage'>;
@@ -219,6 +220,7 @@ function Found({ rows, usage, changed }: Loaded & Changed) {
           empty="No team matches."
         />
       </Card>
+      <PersonKeys teams={rows} changed={changed} />
     </>
   );
 }
