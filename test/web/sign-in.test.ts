@@ -48,6 +48,20 @@ it('a person without access reads why, and what to ask for', async () => {
   await seen.page.getByRole('link', { name: COMPANY }).waitFor();
 });
 
+it('a person without access signs in with another account, also at a provider that shows no list of accounts', async () => {
+  const { explorer } = await openCompany();
+  const { page } = await visitCompany(`${explorer}#/access`);
+  await signInAs(page, 'nobody');
+  const other = page.getByRole('link', { name: 'Sign in with another account' });
+  await other.click();
+  // It was asked for one: prompt=select_account.
+  await page.getByText('unsupported prompt value requested').waitFor();
+  await other.click();
+  await fillInForms(page, 'ada');
+  await page.getByText('Ada Lovelace').waitFor();
+  expect(page.url()).toBe(`${explorer}#/access`);
+});
+
 it('a person with two teams chooses one, and switches to the other later', async () => {
   const { explorer } = await openCompany();
   const seen = await visitCompany(`${explorer}#/access`);
@@ -80,7 +94,11 @@ it('a person signs out here and at the provider, whose form comes before the nex
   await signInAs(page, 'vera');
   await page.getByText('Vera Viewer', { exact: true }).waitFor();
   // The audit names the person, and says that it is none of the tokens.
-  await page.getByText('Vera Viewer (company account) signed in').click();
+  await page.getByText('Vera Viewer (company account) signed in to the console').click();
+  await page
+    .getByRole('list', { name: 'Changes by actor' })
+    .getByText('Vera Viewer (company account)')
+    .waitFor();
   await page.getByText('vera of').waitFor();
   await seen.shots('sign-in-audit');
   await page.getByRole('button', { name: 'Sign out' }).click();

@@ -13,11 +13,17 @@ const MAX_TO_CHARS = 1000;
 /** 256 random bits in base64url. */
 const STATE = /^[A-Za-z0-9_-]{43}$/;
 
+/** How the provider is asked for another account: by its list of accounts, or by a new login. */
+const ACCOUNTS = ['choose', 'login'] as const;
+export type Account = (typeof ACCOUNTS)[number];
+export const isAccount = (text: unknown): text is Account => ACCOUNTS.some((one) => one === text);
+
 const Attempt = recordForm(
   Type.Object({
     checks: Type.Object({ state: Type.String(), nonce: Type.String(), verifier: Type.String() }),
     to: Type.String(),
     beganAtMs: Type.Number(),
+    account: Type.Optional(Type.Enum([...ACCOUNTS])),
   }),
 );
 type Attempt = RecordOf<typeof Attempt>;
@@ -52,11 +58,19 @@ export function createAttempts({ plane, own, isSecure, path, sealer, store, cloc
   }
 
   return {
-    /** @param to where the person goes afterwards; another site, and no path, becomes the page of this plane */
-    begin(to: unknown): { readonly checks: Checks; readonly cookie: string } {
+    /**
+     * @param to where the person goes afterwards; another site, and no path, becomes the page of this plane
+     * @param account absent: whichever is signed in at the provider
+     */
+    begin(to: unknown, account?: Account): { readonly checks: Checks; readonly cookie: string } {
       const random = () => randomBuffer(32).toString('base64url');
       const checks = { state: random(), nonce: random(), verifier: random() };
-      const attempt: Attempt = { checks, to: ownPage(to, own) ?? home, beganAtMs: clock.now() };
+      const attempt: Attempt = {
+        checks,
+        to: ownPage(to, own) ?? home,
+        beganAtMs: clock.now(),
+        ...(account && { account }),
+      };
       const sealed = sealer.seal(Buffer.from(JSON.stringify(attempt)), context);
       return { checks, cookie: cookie(checks.state, sealed, LASTS_MS / 1000) };
     },

@@ -56,9 +56,9 @@ export function registerCommandLine(app: FastifyInstance, own: URL, options: Com
       'Say yes only if you have just run dsp-gateway login yourself, and it shows the same code.',
     ];
     const hidden = { ...asked, csrf: session.csrf };
-    const question = { action: '/auth/cli', hidden, yes: 'Yes, let it act as me', no: 'No' };
+    const question = { action: '/auth/cli', hidden, yes: 'Yes, let it act as me' };
     const no = `http://127.0.0.1:${asked.port}/?no=1`;
-    return sendPage(askHere(reply), 200, 'Let the command line act as you?', lines, no, question);
+    return sendPage(askHere(reply), 200, 'Let the command line act as you?', lines, ['No', no], question);
   });
 
   app.post('/auth/cli', HIDDEN, async (request, reply) => {
@@ -73,7 +73,7 @@ export function registerCommandLine(app: FastifyInstance, own: URL, options: Com
     await store.documents.create(documentOf(code), JSON.stringify(given), 2 * CODE_LASTS_MS);
     const back = `http://127.0.0.1:${asked.port}/?code=${code}`;
     reply.header('refresh', `0;url=${back}`);
-    return sendPage(reply, 200, 'The command goes on', ['Go back to your terminal.'], back);
+    return sendPage(reply, 200, 'The command goes on', ['Go back to your terminal.'], ['Go on', back]);
   });
 
   app.post('/auth/cli/exchange', HIDDEN, async (request, reply) => {

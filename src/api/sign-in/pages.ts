@@ -4,6 +4,7 @@ import { asGatewayError, GatewayError } from '../../errors.js';
 import { toProblem } from '../../lib/http/problem.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { noteProblem } from '../http/problem-reply.js';
+import type { Account } from './attempts.js';
 
 const HEADERS = {
   'cache-control': 'no-store',
@@ -13,9 +14,20 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How the page of a failed sign-in begins another one. */
+    again: { readonly to?: string; readonly account?: Account };
+  }
+}
+
 /** All answers of a scope get the headers of its pages; browsers get problems as pages. */
 export function registerPageErrors(scope: FastifyInstance): void {
-  scope.addHook('onRequest', async (_request, reply) => void reply.headers(HEADERS));
+  scope.decorateRequest('again', null as never);
+  scope.addHook('onRequest', async (request, reply) => {
+    request.again = {};
+    reply.headers(HEADERS);
+  });
   scope.setErrorHandler((thrown: FastifyError, request, reply) => {
     const error = thrown instanceof StoreUnavailable ? storeAway(thrown) : thrown;
     const wantsPage = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
@@ -23,13 +35,14 @@ export function registerPageErrors(scope: FastifyInstance): void {
     const known = asGatewayError(error);
     noteProblem(request.trace, known);
     const { title, detail, help, code } = toProblem(known, request.id);
-    return sendPage(
-      reply,
-      known.status,
-      title,
-      [detail, help, `${code}, request ${request.id}`],
-      '/auth/login',
-    );
+    const account = code === 'no_access' ? 'choose' : request.again.account;
+    const label = account === undefined ? 'Sign in again' : 'Sign in with another account';
+    const query = new URLSearchParams({ ...request.again, ...(account && { account }) });
+    const lines = [detail, help, `${code}, request ${request.id}`];
+    return sendPage(reply, known.status, title, lines, [
+      label,
+      `/auth/login${query.size === 0 ? '' : `?${query}`}`,
+    ]);
   });
 }
 
@@ -37,27 +50,25 @@ function storeAway(cause: StoreUnavailable): GatewayError {
   return new GatewayError('not_ready', { retryAfterS: 5, cause });
 }
 
-/** A question with two answers: a form, and a link elsewhere. */
+/** A question: a form, beside a link for the answer no. */
 interface Question {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly yes: string;
-  readonly no: string;
 }
 
-/** @param link where to go on, or where the answer no leads */
+/** @param link where to go on, or where the answer no leads, below its label */
 export function sendPage(
   reply: FastifyReply,
   status: number,
   title: string,
   lines: readonly (string | undefined)[],
-  link: string,
+  [label, address]: readonly [label: string, address: string],
   question?: Question,
 ): FastifyReply {
   const paragraphs = lines.flatMap((line) => (line === undefined ? [] : `<p>${escaped(line)}</p>`)).join('');
   const form = question === undefined ? '' : formOf(question);
-  const next = question?.no ?? (status < 300 ? 'Go on' : 'Sign in again');
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)} · dsp-gateway</title><style>${STYLE}</style><main><h1>${escaped(title)}</h1>${paragraphs}${form}<p><a href="${escaped(link)}">${next}</a></p></main></html>`;
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)} · dsp-gateway</title><style>${STYLE}</style><main><h1>${escaped(title)}</h1>${paragraphs}${form}<p><a href="${escaped(address)}">${label}</a></p></main></html>`;
   return reply.code(status).type('text/html; charset=utf-8').send(html);
 }
 

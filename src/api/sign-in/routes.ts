@@ -16,7 +16,7 @@ import { mayHaveKeys, type Person, whoOf } from '../../teams/sign-in/persons.js'
 import { wordsOf } from '../../teams/sign-in/provider.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
 import { revokeMadeBy } from '../admin/keys.js';
-import { createAttempts } from './attempts.js';
+import { type Account, createAttempts, isAccount } from './attempts.js';
 import { registerCommandLine } from './command-line.js';
 import { registerPageErrors, sendPage } from './pages.js';
 
@@ -32,6 +32,7 @@ export interface SignInOptions {
 const PER_MINUTE = { capacity: 30, refillPerMs: 30 / 60_000, ttlMs: 60_000, want: 1 };
 const HIDDEN = { schema: { hide: true } };
 const CALLBACK = '/auth/callback';
+const PROMPTS: Readonly<Record<Account, string>> = { choose: 'select_account', login: 'login' };
 
 export function registerSignIn(app: FastifyInstance, options: SignInOptions): void {
   const { plane, services, sessions, commandLine } = options;
@@ -72,10 +73,12 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
   const attempts = createAttempts({ plane, own, isSecure, path: CALLBACK, sealer, store, clock });
 
   app.get('/auth/login', HIDDEN, async (request, reply) => {
+    const { to, account: given } = request.query as { readonly to?: unknown; readonly account?: unknown };
+    const account = isAccount(given) ? given : undefined;
+    request.again = { ...(typeof to === 'string' && { to }), ...(account && { account }) };
     checkPlace(request, own);
-    const { to } = request.query as { readonly to?: unknown };
-    const { checks, cookie } = attempts.begin(to);
-    const url = await provider.signInUrl(callback.href, checks);
+    const { checks, cookie } = attempts.begin(to, account);
+    const url = await provider.signInUrl(callback.href, checks, account && PROMPTS[account]);
     return reply.header('set-cookie', cookie).header('cache-control', 'no-store').redirect(url.href, 302);
   });
 
@@ -85,6 +88,9 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
     // Whatever comes of it.
     reply.header('set-cookie', attempts.end(state));
     if (attempt === null) throw new GatewayError('sign_in_failed', { detail: NOT_HERE });
+    // A provider that knows no list of accounts refuses to show one.
+    const further = attempt.account === undefined ? {} : { account: 'login' as const };
+    request.again = { to: attempt.to.slice(own.origin.length), ...further };
     if (!(await attempts.claim(attempt.checks))) throw new GatewayError('sign_in_failed', { detail: TWICE });
     const query = request.raw.url?.split('?')[1] ?? '';
     const from = await provider
@@ -115,7 +121,13 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
       writeSessionCookie(sessions.cookie, session.id, PERSON_LIFETIME_MS / 1000, isSecure),
     );
     // Not a redirect: after one from another site the browser would not send the strict cookie.
-    return sendPage(reply.header('refresh', `0;url=${attempt.to}`), 200, 'Signed in', [], attempt.to);
+    return sendPage(
+      reply.header('refresh', `0;url=${attempt.to}`),
+      200,
+      'Signed in',
+      [],
+      ['Go on', attempt.to],
+    );
   });
 }
 

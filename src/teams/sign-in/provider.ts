@@ -114,10 +114,20 @@ export function createProvider(options: ProviderOptions) {
   return {
     /** Why the provider cannot be used, as a code; null: it answered last. */
     fault,
-    /** Where the browser signs in. @throws GatewayError `not_ready` */
-    async signInUrl(redirectUri: string, { state, nonce, verifier }: Checks): Promise<URL> {
+    /**
+     * Where the browser signs in.
+     * @param prompt which question the provider asks before; one that it says not to know becomes `login`
+     * @throws GatewayError `not_ready`
+     */
+    async signInUrl(redirectUri: string, { state, nonce, verifier }: Checks, prompt?: string): Promise<URL> {
+      // Nobody is sent to a provider that did not answer last.
+      if (fault() !== null) await discovery.ask();
+      if (fault() !== null) throw unreachable(fault());
       const { client, config } = await open();
+      const { prompt_values_supported: known } = config.serverMetadata();
+      const isKnown = prompt === undefined || !Array.isArray(known) || known.includes(prompt);
       return client.buildAuthorizationUrl(config, {
+        ...(prompt !== undefined && { prompt: isKnown ? prompt : 'login' }),
         ...{ redirect_uri: redirectUri, scope: oidc.scopes.join(' '), state, nonce },
         code_challenge: await client.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',

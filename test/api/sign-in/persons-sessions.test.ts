@@ -243,8 +243,42 @@ describe('a person in the console', () => {
   });
 
   it('without a role is told so, also one who may open the explorer', async () => {
-    const { answer } = await console_('data');
+    const { answer, gateway } = await console_('data');
     expect(codeOf(answer)).toBe('403 no_access');
+    expect(await gateway.manage('GET', '/audit?action=session')).toMatchObject({
+      entries: [
+        {
+          actor: 'person',
+          sub: 'ada',
+          name: 'Ada Lovelace',
+          action: 'session.refuse',
+          after: { plane: 'admin' },
+        },
+      ],
+    });
+  });
+
+  it('who is a stranger does not fill the audit', async () => {
+    const { answer, gateway } = await console_('guests');
+    expect(codeOf(answer)).toBe('403 no_access');
+    expect(await gateway.manage('GET', '/audit?action=session')).toMatchObject({ entries: [] });
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ code: 'no_access', person: expect.objectContaining({ sub: 'ada' }) }),
+    );
+  });
+
+  it('who was refused goes on with another account, at the page of the link', async () => {
+    const { gateway, browser, provider } = await console_('guests');
+    const at = await browser.begin(provider, '/#/audit');
+    const page = await browser.finish(at, { accept: 'text/html' });
+    const link = /href="([^"]+)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(link).toBe('/auth/login?to=%2F%23%2Faudit&account=choose');
+    const login = await browser.ask(link);
+    expect(new URL(String(login.headers.location)).searchParams.get('prompt')).toBe('select_account');
+    provider.claims = { sub: 'eve', groups: ['viewers'] };
+    const answer = await browser.finish(await provider.signIn(String(login.headers.location)));
+    expect(answer.headers.refresh).toBe(`0;url=${PUBLIC.admin}/#/audit`);
+    expect(gateway.logText).not.toContain('account=choose');
   });
 
   it('loses the role at the next sign-in', async () => {

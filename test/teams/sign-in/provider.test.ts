@@ -54,6 +54,41 @@ describe('the identity provider', () => {
     expect(provider.fault()).toBeNull();
   });
 
+  it('that did not answer is asked again before another browser is sent to it', async () => {
+    const { server, provider, begin } = await open();
+    const back = await begin();
+    server.instead = (_path, response) => {
+      response.writeHead(500).end();
+      return true;
+    };
+    await expect(provider.exchange(back, CHECKS)).rejects.toMatchObject({ code: 'not_ready' });
+    await expect(begin()).rejects.toMatchObject({ code: 'not_ready' });
+    server.instead = () => false;
+    expect(await provider.exchange(await begin(), CHECKS)).toMatchObject({ sub: 'ada' });
+  });
+
+  it.each([
+    [undefined, 'select_account'],
+    [['none', 'login', 'select_account'], 'select_account'],
+    [['none', 'login', 'consent'], 'login'],
+  ])('that says to know the prompts %j is sent %s for another account', async (known, expected) => {
+    const { server, provider } = await open();
+    const { issuer } = server;
+    const endpoints = { authorization_endpoint: `${issuer}/authorize`, jwks_uri: `${issuer}/keys` };
+    server.instead = (_path, response) => {
+      const metadata = { issuer, ...endpoints, prompt_values_supported: known };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata));
+      return true;
+    };
+    const promptIn = async (prompt?: string) =>
+      (await provider.signInUrl(BACK, CHECKS, prompt)).searchParams.get('prompt');
+    expect([await promptIn('select_account'), await promptIn('login'), await promptIn()]).toEqual([
+      expected,
+      'login',
+      null,
+    ]);
+  });
+
   it.each<[string, (back: URL) => void]>([
     ['another issuer', (back) => back.searchParams.set('iss', 'https://evil.example')],
     ['no issuer, though it names itself', (back) => back.searchParams.delete('iss')],

@@ -38,7 +38,7 @@ export function PersonKeys({ teams, changed }: PersonKeysProps) {
   return (
     <Card title="Keys of people">
       <DataTable
-        caption="Keys of people"
+        caption="People with valid keys"
         columns={may(REVOKE) ? [...COLUMNS, actions] : COLUMNS}
         rows={rows}
         keyOf={({ id }) => id}
