@@ -66,7 +66,9 @@ const COLUMNS: readonly Column<Maker>[] = [
       <ul class="plain-list">
         {keys.map((key) => (
           <li key={key.id}>
-            <Name>{keyName(key)}</Name> of <TeamLink id={key.teamId} name={key.team} />
+            <span>
+              <Name>{keyName(key)}</Name> of <TeamLink id={key.teamId} name={key.team} />
+            </span>
           </li>
         ))}
       </ul>
