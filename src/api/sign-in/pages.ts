@@ -37,12 +37,10 @@ export function registerPageErrors(scope: FastifyInstance): void {
     const { title, detail, help, code } = toProblem(known, request.id);
     const account = code === 'no_access' ? 'choose' : request.again.account;
     const label = account === undefined ? 'Sign in again' : 'Sign in with another account';
-    const query = new URLSearchParams({ ...request.again, ...(account && { account }) });
+    const query = `${new URLSearchParams({ ...request.again, ...(account && { account }) })}`;
+    const address = `/auth/login${query === '' ? '' : `?${query}`}`;
     const lines = [detail, help, `${code}, request ${request.id}`];
-    return sendPage(reply, known.status, title, lines, [
-      label,
-      `/auth/login${query.size === 0 ? '' : `?${query}`}`,
-    ]);
+    return sendPage(reply, known.status, title, lines, [label, address]);
   });
 }
 
