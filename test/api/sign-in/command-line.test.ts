@@ -3,9 +3,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Ran, runCli } from '../../cli/run-cli.js';
+import { openOnRedis } from '../../support/on-redis.js';
 import { tempFolder } from '../../support/processes.js';
+import { startRedis } from '../../support/redis.js';
 import {
   type Answer,
   Browser,
@@ -275,6 +277,38 @@ describe('the session of a command', () => {
       entries: [{ before: { use: 'console' } }, { before: { use: 'command line', id } }],
     });
   });
+});
+
+it('a command asks at one replica and gets its session at the other; all sign-ins at once are listed at both', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const masterKey = Buffer.alloc(32, 9).toString('base64');
+  const one = await company('admins', { sharedStore: await openOnRedis(redis, 'dgw'), masterKey });
+  const { provider, clock } = one;
+  const sharedStore = await openOnRedis(redis, 'dgw');
+  const other = await withSignIn({ sharedStore, masterKey, provider, clock });
+  const code = await codeFor(one);
+  await other.gateway.services.registry.refresh();
+  const answers = await Promise.all([one, other].map((replica) => exchange(replica, code)));
+  expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([201, 400]);
+  const { token } = answers.find(({ statusCode }) => statusCode === 201)?.json<{ token: string }>() ?? {
+    token: '',
+  };
+  for (const replica of [one, other]) expect(codeOf(await call(replica, '/admin/v1/me', token))).toBe('200');
+  const opened = await Promise.all(
+    Array.from({ length: 20 }, (_, nth) =>
+      [one, other][nth % 2]?.gateway.admin.inject({
+        method: 'POST',
+        url: '/admin/v1/session',
+        payload: { token: ADMIN_TOKEN },
+      }),
+    ),
+  );
+  expect(opened.map((answer) => answer?.statusCode)).toEqual(Array(20).fill(201));
+  for (const replica of [one, other])
+    expect(
+      (await call(replica, '/admin/v1/sessions', token)).json<{ sessions: object[] }>().sessions,
+    ).toHaveLength(22);
 });
 
 /** A command with the settings of a user, and a browser that is signed in. */
