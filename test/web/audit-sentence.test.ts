@@ -82,3 +82,14 @@ it('tells where a person signed in, signed out and was refused', () => {
     'Ada (company account) was refused by the console: no rule gives this account access to it',
   );
 });
+
+it('names whose session was ended', () => {
+  const of = (subject: string) =>
+    sentenceOf(
+      { id: '1', at: '', actor: 'olga', address: null, action: 'session.revoke', subject },
+      (kind, id) => (id.includes('_') ? `${kind} ${id}` : id),
+    );
+  expect(of('person_1')).toBe('olga ended a session of person person_1');
+  expect(of('key_1')).toBe('olga ended a session of key key_1');
+  expect(of('ada')).toBe('olga ended a session of ada');
+});

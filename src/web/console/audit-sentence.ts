@@ -45,6 +45,7 @@ const VERBS: Readonly<Record<string, string>> = {
   'registry.restore': 'restored the registry after the store had lost it',
   'session.open': 'signed in to {}',
   'session.close': 'signed out of {}',
+  'session.revoke': 'ended a session of {}',
   'session.refuse': 'was refused by {}: no rule gives this account access to it',
 };
 
@@ -77,6 +78,7 @@ function namedIn(action: string, subject: string, after: unknown, nameOf: NameOf
   const [kind = ''] = action.split('.');
   const team = typeof is.teamId === 'string' ? nameOf('team', is.teamId) : null;
   if (kind === 'team') return nameOf('team', subject);
+  if (action === 'session.revoke') return nameOf(subject.startsWith('key_') ? 'key' : 'person', subject);
   // With a token only the console is signed in to.
   if (kind === 'session') return is.plane === 'data' ? 'the explorer' : 'the console';
   if (kind === 'key') {

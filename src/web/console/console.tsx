@@ -7,6 +7,7 @@ import { Audit } from './audit.js';
 import { Cache } from './cache/cache.js';
 import { Credential } from './credential.js';
 import { Overview } from './overview.js';
+import { Sessions } from './sessions.js';
 import { Teams } from './teams/teams.js';
 import { StopBanner, type WritesAnswer } from './writes/stops.js';
 import { Writes } from './writes/writes.js';
@@ -17,6 +18,7 @@ const sectionsOf = (writes: Loaded<WritesAnswer>): readonly SectionView[] => [
   { name: 'cache', title: 'Cache', view: () => <Cache /> },
   { name: 'writes', title: 'Writes', view: () => <Writes writes={writes} /> },
   { name: 'credential', title: 'Credential', view: () => <Credential /> },
+  { name: 'sessions', title: 'Sessions', view: () => <Sessions /> },
   { name: 'audit', title: 'Audit', view: () => <Audit /> },
 ];
 

@@ -41,11 +41,11 @@ export function latest(times: readonly (string | null)[]): string | null {
 /** Threshold: a key has not been used for long. */
 const ASLEEP_MS = 30 * 86_400_000;
 
-/** Why a valid key needs attention; null: it does not. Keys of people always expire; their makers make others. */
+/** Why a valid key needs attention; null: it does not. */
 export function concernOf(key: TeamKey, nowMs: number): 'expires' | 'sleeps' | null {
-  const { createdAt, expiresAt, lastUsedAt, maker } = key;
+  const { createdAt, expiresAt, lastUsedAt } = key;
   if (keyState(key, nowMs) !== 'valid') return null;
-  if (maker === undefined && expiresAt !== null && Date.parse(expiresAt) < nowMs + SOON_MS) return 'expires';
+  if (expiresAt !== null && Date.parse(expiresAt) < nowMs + SOON_MS) return 'expires';
   return Date.parse(lastUsedAt ?? createdAt) < nowMs - ASLEEP_MS ? 'sleeps' : null;
 }
 

@@ -170,10 +170,10 @@ function KeysCard({ rows, changed }: Pick<Loaded, 'rows'> & Changed) {
                 {concern === 'sleeps' && fromNow(key.lastUsedAt ?? key.createdAt, now)}
               </span>
             </span>
-            {/* A rolled key expires all the same. */}
+            {/* A rolled key expires all the same; a person makes another one himself. */}
             {concern === 'sleeps' ? (
               <KeyTools keyOf={key} team={team} changed={changed} />
-            ) : (
+            ) : key.maker !== undefined ? null : (
               <IssueButton team={team} changed={changed} />
             )}
           </li>
