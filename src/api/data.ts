@@ -137,7 +137,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   registerHealth(app, () => readiness(options), options.services.measured);
   registerExplorerSession(app, { ...services, sessions });
   registerSignIn(app, { plane: 'data', sessions, services });
-  if (services.provider !== null) registerOwnKeys(app, services);
+  if (services.provider !== null) registerOwnKeys(app, services, sessions);
   await services.limits.replicas.join();
   registerReportRoutes(app, services);
   registerAskRoutes(app, services);

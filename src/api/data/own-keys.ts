@@ -5,6 +5,7 @@ import type { Services } from '../../server/services.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
 import type { Team } from '../../teams/auth/team.js';
+import type { Sessions } from '../../teams/sessions/sessions.js';
 import { mayHaveKeys, PERSON_PREFIX, type Person, whoOf } from '../../teams/sign-in/persons.js';
 import type { Actor } from '../../telemetry/audit.js';
 import { type IssueLimit, issue, revoke, roll, showIssued, showKeys } from '../admin/keys.js';
@@ -17,14 +18,25 @@ const MAX_BODY_BYTES = 4096;
 const BODY_LIMITS: BodyLimits = { maxMembers: 4, maxItems: 0 };
 const DAY_MS = 86_400_000;
 
-export function registerOwnKeys(app: FastifyInstance, services: Services): void {
+/** @param sessions of the explorer */
+export function registerOwnKeys(
+  app: FastifyInstance,
+  services: Services,
+  sessions: Pick<Sessions, 'find'>,
+): void {
   const { identify, directory, clock } = services;
   const { keyScopes, keysPerPerson, maxKeyDays, keysNeedSignInDays } = services.config.auth.oidc;
   const makeBody = makeOwnKeyBody(maxKeyDays);
   const limits = { keysPerPerson, maxKeyDays, keysNeedSignInDays };
   const scopesIn = ({ scopes }: Team) => scopes.filter((name) => keyScopes.includes(name));
-  const bytesOf = (request: FastifyRequest) => readJsonBytes(request, MAX_BODY_BYTES);
   const enterPerson = (request: FastifyRequest) => personIn(enter(identify, request), request);
+  async function bytesOf(request: FastifyRequest): Promise<Buffer> {
+    enterPerson(request);
+    const bytes = await readJsonBytes(request, MAX_BODY_BYTES);
+    // They may have come slowly: session, rights and key are judged as they are now.
+    if (request.session !== null) await sessions.find(request.session.id);
+    return bytes;
+  }
 
   serveTeam(app, listOwnKeys, async (_call, request) => {
     const { person, team } = enterPerson(request);
@@ -38,23 +50,21 @@ export function registerOwnKeys(app: FastifyInstance, services: Services): void 
   });
   withUnreadBodies(app, (scope) => {
     serveTeam(scope, makeOwnKey, async (_call, request, reply) => {
+      const bytes = await bytesOf(request);
       const { person, team, actor } = enterPerson(request);
       checkMayHaveKeys(person, team.id);
-      const { label = '', expiresInDays = maxKeyDays } = readBody(
-        makeBody,
-        await bytesOf(request),
-        BODY_LIMITS,
-      );
+      const { label = '', expiresInDays = maxKeyDays } = readBody(makeBody, bytes, BODY_LIMITS);
       const expiresAt = new Date(clock.now() + expiresInDays * DAY_MS).toISOString();
       const draft = { teamId: team.id, label, maker: person.id, scopes: scopesIn(team), expiresAt };
       const { key, text } = await issue(draft, actor, services, limitOf(person, services));
       return reply.code(201).send(showIssued(key, text));
     });
     serveTeam(scope, rollOwnKey, async (_call, request, reply) => {
+      const bytes = await bytesOf(request);
       const { person, actor } = enterPerson(request);
       const key = ownKey(request, person, services);
       checkMayHaveKeys(person, key.teamId);
-      const { overlapSeconds = 0 } = readBody(rollOwnKey.body, await bytesOf(request), BODY_LIMITS);
+      const { overlapSeconds = 0 } = readBody(rollOwnKey.body, bytes, BODY_LIMITS);
       return reply.code(201).send(await roll(key, overlapSeconds, actor, services));
     });
   });
