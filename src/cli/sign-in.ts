@@ -80,7 +80,9 @@ async function codeFromBrowser(terminal: Terminal, opens: boolean, asking: Askin
   try {
     return await new Promise<string>((resolve, reject) => {
       server.on('request', (request, response) => {
-        const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
+        // Any page and program of this machine may ask here, also for what is no address.
+        const [, query = ''] = (request.url ?? '').split('?');
+        const searchParams = new URLSearchParams(query);
         const code = searchParams.get('code');
         const isNo = searchParams.has('no');
         if (code === null && !isNo) return void response.writeHead(404).end();

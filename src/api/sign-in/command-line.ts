@@ -147,8 +147,10 @@ async function sessionOf(request: FastifyRequest, sessions: Sessions, csrf: stri
 
 type Members = Readonly<Record<string, string | undefined>>;
 
+/** Members that are texts. */
 function bodyOf({ body }: FastifyRequest): Members {
-  return typeof body === 'object' && body !== null ? (body as Members) : {};
+  const texts = Object.entries(body ?? {}).filter(([, value]) => typeof value === 'string');
+  return Object.fromEntries(texts) as Members;
 }
 
 /** Where the command listens, and the challenge of its verifier. @throws GatewayError `sign_in_failed` */

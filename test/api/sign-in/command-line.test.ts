@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Ran, runCli } from '../../cli/run-cli.js';
 import { openOnRedis } from '../../support/on-redis.js';
 import { tempFolder } from '../../support/processes.js';
+import { exchange as exchangeBytes, head } from '../../support/raw-socket.js';
 import { startRedis } from '../../support/redis.js';
 import {
   type Answer,
@@ -171,6 +172,17 @@ describe('a code for the command line', () => {
     expect(codeOf(await opened.gateway.admin.inject({ method: 'POST', url: '/auth/cli/exchange' }))).toBe(
       '400 sign_in_failed',
     );
+  });
+
+  it.each([[5], [null], [{}], [['a']]])('is not %j, nor is a verifier', async (other) => {
+    const opened = await company();
+    for (const payload of [
+      { code: other, verifier: VERIFIER },
+      { code: await codeFor(opened), verifier: other },
+    ]) {
+      const call = { method: 'POST', url: '/auth/cli/exchange', payload } as const;
+      expect(codeOf(await opened.gateway.admin.inject(call))).toBe('400 sign_in_failed');
+    }
   });
 
   it('is given to one of two commands that have it at once', async () => {
@@ -374,6 +386,17 @@ describe('dsp-gateway login', () => {
       const port = new URL(url).searchParams.get('port');
       expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(404);
       await (await fetch(`http://127.0.0.1:${port}/?no=1`)).text();
+    });
+    expect([refused.code, refused.stderr]).toEqual([77, expect.stringContaining('you said no')]);
+  });
+
+  it.each(['//', 'http://[', '*'])('waits on when a page asks its port for %s', async (target) => {
+    const { run } = await atTerminal();
+    const refused = await run(['login'], async (url) => {
+      const here = `http://127.0.0.1:${new URL(url).searchParams.get('port')}`;
+      const asked = head(`GET ${target} HTTP/1.1`, ['host: 127.0.0.1', 'connection: close']);
+      expect(await exchangeBytes(here, asked)).toContain(' 404 ');
+      await (await fetch(`${here}/?no=1`)).text();
     });
     expect([refused.code, refused.stderr]).toEqual([77, expect.stringContaining('you said no')]);
   });
