@@ -9,7 +9,7 @@ import type { Store } from '../../store/port.js';
 import type { Checks } from '../../teams/sign-in/provider.js';
 
 const LASTS_MS = 600_000;
-const MAX_TO_CHARS = 1000;
+const MAX_TO_CHARS = 2000;
 /** 256 random bits in base64url. */
 const STATE = /^[A-Za-z0-9_-]{43}$/;
 
@@ -101,5 +101,7 @@ function ownPage(to: unknown, own: URL): string | null {
   if (typeof to !== 'string' || to.length > MAX_TO_CHARS || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(to))
     return null;
   const url = URL.canParse(to, own) ? new URL(to, own) : null;
-  return url !== null && url.origin === own.origin && !url.pathname.startsWith('//') ? url.href : null;
+  const isOwn = url !== null && url.origin === own.origin && !url.pathname.startsWith('//');
+  // Other letters than those of ASCII are several in an address, and a browser keeps no cookie above 4 KiB.
+  return isOwn && url.href.length <= MAX_TO_CHARS ? url.href : null;
 }

@@ -158,6 +158,15 @@ describe('the way back', () => {
   });
 });
 
+it('the state cookie of the longest way back is one that a browser keeps', async () => {
+  const { browser } = await open();
+  for (const to of [`/explorer#/${'x'.repeat(980)}`, `/explorer?q=${'ж'.repeat(980)}`]) {
+    const answer = await browser.ask(`/auth/login?to=${encodeURIComponent(to)}`);
+    const [cookie = ''] = String(answer.headers['set-cookie']).split(';');
+    expect(cookie.length).toBeLessThanOrEqual(4096);
+  }
+});
+
 describe('a sign-in', () => {
   it('in two tabs and on two planes at once ends in each', async () => {
     const { browser, provider, gateway } = await open();
