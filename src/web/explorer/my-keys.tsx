@@ -1,18 +1,15 @@
 /** Keys that a person with a company account makes for himself. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable, timeColumn } from '../ui/data-table.js';
-import { ConfirmButton } from '../ui/dialog.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { keyName, keyState } from '../ui/key-state.js';
 import {
-  AboutRevoke,
-  AboutRoll,
   expiryColumn,
   keyColumn,
   LiveKeys,
   NewKey,
-  OVERLAP,
-  REVOKED,
+  RevokeButton,
+  RollButton,
   stateColumn,
 } from '../ui/keys.js';
 import { useNotices } from '../ui/notices.js';
@@ -131,34 +128,18 @@ function KeyTable({ keys, changed }: Pick<Keys, 'keys'> & Changed) {
 
 function KeyTools({ of, changed }: Changed & { readonly of: Key }) {
   const { api } = useTeam();
-  const { act, show } = useNotices();
+  const { show } = useNotices();
   const name = keyName(of);
   const roll = async (body: object) => {
     const { key } = await api.send<Issued>('POST', `${PATH}/${of.id}/roll`, body);
     show(<Shown name={name} secret={key} />);
     changed();
   };
-  const revoke = () => act(() => api.send('DELETE', `${PATH}/${of.id}`), REVOKED).then(changed);
+  const revoke = () => api.send('DELETE', `${PATH}/${of.id}`);
   return (
     <span class="tools">
-      {of.refused === null ? (
-        <FormButton
-          label="Roll"
-          title={`Roll ${name}`}
-          fields={OVERLAP}
-          start={{ overlapSeconds: '86400' }}
-          send={roll}
-        >
-          <AboutRoll />
-        </FormButton>
-      ) : null}
-      <ConfirmButton
-        label="Revoke"
-        title={`Revoke ${name}`}
-        grave
-        question={<AboutRevoke prefix={of.prefix} />}
-        act={revoke}
-      />
+      {of.refused === null ? <RollButton name={name} send={roll} /> : null}
+      <RevokeButton {...{ name, changed }} prefix={of.prefix} send={revoke} />
     </span>
   );
 }

@@ -3,12 +3,13 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { wordsOf } from './api.js';
 import type { Column } from './data-table.js';
-import { Dialog } from './dialog.js';
+import { ConfirmButton, Dialog } from './dialog.js';
 import type { FieldSpec } from './form-values.js';
 import { fromNow, moment } from './format.js';
 import { type Key, type KeyState, keyName, keyState, SOON_MS } from './key-state.js';
 import { copied, useNotices } from './notices.js';
 import { Button, Name, Tag, type Tone } from './parts.js';
+import { FormButton } from './schema-form.js';
 
 const STATES: Readonly<Record<KeyState, Tone>> = { valid: 'good', revoked: 'bad', expired: 'warn' };
 
@@ -95,7 +96,7 @@ export function LiveKeys<K extends Key>({ keys, children }: LiveKeysProps<K>) {
   );
 }
 
-export const OVERLAP = [
+const OVERLAP = [
   {
     name: 'overlapSeconds',
     label: 'The current secret stays valid for',
@@ -110,22 +111,53 @@ export const OVERLAP = [
   },
 ] as const satisfies readonly FieldSpec[];
 
-/** Above the form of {@link OVERLAP}. */
-export const AboutRoll = () => (
-  <p>
-    The key gets a new secret and keeps its label, expiry and usage. The secret before the current one, if
-    still valid, ends at once.
-  </p>
+interface RollProps {
+  readonly name: string;
+  readonly look?: string;
+  readonly send: (body: object) => Promise<unknown>;
+}
+
+export const RollButton = ({ name, look = '', send }: RollProps) => (
+  <FormButton
+    label="Roll"
+    title={`Roll ${name}`}
+    fields={OVERLAP}
+    start={{ overlapSeconds: '86400' }}
+    {...{ look, send }}
+  >
+    <p>
+      The key gets a new secret and keeps its label, expiry and usage. The secret before the current one, if
+      still valid, ends at once.
+    </p>
+  </FormButton>
 );
 
-export const AboutRevoke = ({ prefix }: Pick<Key, 'prefix'>) => (
-  <p>
-    Within a second all replicas refuse the key <code>{prefix}…</code>. This cannot be undone. To replace the
-    key without an interruption, roll it.
-  </p>
-);
+interface RevokeProps extends Pick<Key, 'prefix'> {
+  readonly name: string;
+  readonly send: () => Promise<unknown>;
+  readonly changed: () => void;
+}
 
-export const REVOKED = 'The key is revoked: calls with it are refused.';
+export function RevokeButton({ name, prefix, send, changed }: RevokeProps) {
+  const { act } = useNotices();
+  const revoke = async () => {
+    if (await act(send, 'The key is revoked: calls with it are refused.')) changed();
+  };
+  return (
+    <ConfirmButton
+      label="Revoke"
+      title={`Revoke ${name}`}
+      grave
+      question={
+        <p>
+          Within a second all replicas refuse the key <code>{prefix}…</code>. This cannot be undone. To
+          replace the key without an interruption, roll it.
+        </p>
+      }
+      act={revoke}
+    />
+  );
+}
 
 interface NewKeyProps {
   readonly name: string;

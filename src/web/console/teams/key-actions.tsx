@@ -1,8 +1,7 @@
 /** Buttons to issue, roll and revoke a key. */
 import type { AnswerTo } from '../../../api/operations/table.js';
-import { ConfirmButton } from '../../ui/dialog.js';
 import { keyName } from '../../ui/key-state.js';
-import { AboutRevoke, AboutRoll, NewKey, OVERLAP, REVOKED } from '../../ui/keys.js';
+import { NewKey, RevokeButton, RollButton } from '../../ui/keys.js';
 import { useNotices } from '../../ui/notices.js';
 import { FormButton } from '../../ui/schema-form.js';
 import { useAdmin } from '../admin.js';
@@ -43,7 +42,7 @@ export function IssueButton({ team, changed }: OfTeam) {
 
 type OfKey = OfTeam & { readonly keyOf: TeamKey };
 
-export function RollButton({ keyOf, team, changed, look = '' }: OfKey & { readonly look?: string }) {
+export function RollKey({ keyOf, team, changed, look = '' }: OfKey & { readonly look?: string }) {
   const { api, may } = useAdmin();
   const { show } = useNotices();
   // Only its maker rolls a person's key.
@@ -54,40 +53,20 @@ export function RollButton({ keyOf, team, changed, look = '' }: OfKey & { readon
     show(<NewKey name={name} secret={key} place={PLACE} />);
     changed();
   };
-  return (
-    <FormButton
-      label="Roll"
-      title={`Roll ${name}`}
-      fields={OVERLAP}
-      start={{ overlapSeconds: '86400' }}
-      {...{ look, send }}
-    >
-      <AboutRoll />
-    </FormButton>
-  );
+  return <RollButton {...{ name, look, send }} />;
 }
 
 export const KeyTools = (props: OfKey) => (
   <span class="tools">
-    <RollButton {...props} />
-    <RevokeButton {...props} />
+    <RollKey {...props} />
+    <RevokeKey {...props} />
   </span>
 );
 
-function RevokeButton({ keyOf, team, changed }: OfKey) {
+function RevokeKey({ keyOf, team, changed }: OfKey) {
   const { api, may } = useAdmin();
-  const { act } = useNotices();
   if (!may('DELETE /admin/v1/keys/:id')) return null;
-  const revoke = async () => {
-    if (await act(() => api.send('DELETE', `/admin/v1/keys/${keyOf.id}`), REVOKED)) changed();
-  };
-  return (
-    <ConfirmButton
-      label="Revoke"
-      title={`Revoke ${nameOf(keyOf, team)}`}
-      grave
-      question={<AboutRevoke prefix={keyOf.prefix} />}
-      act={revoke}
-    />
-  );
+  const { id, prefix } = keyOf;
+  const send = () => api.send('DELETE', `/admin/v1/keys/${id}`);
+  return <RevokeButton name={nameOf(keyOf, team)} {...{ prefix, send, changed }} />;
 }

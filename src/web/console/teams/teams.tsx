@@ -14,7 +14,7 @@ import { useAdmin } from '../admin.js';
 import { sum } from '../series.js';
 import { TeamLink } from '../team-link.js';
 import { APPLY, ApplyForm } from './apply-form.js';
-import { IssueButton, KeyTools, type OfTeam, RollButton } from './key-actions.js';
+import { IssueButton, KeyTools, type OfTeam, RollKey } from './key-actions.js';
 import { PersonKeys } from './person-keys.js';
 import {
   advertisersInWords,
@@ -243,7 +243,7 @@ const columnsOf = (changed: () => void): readonly Column<Row>[] => [
       <span class="nowrap">
         {team.keys.length || 'none'}{' '}
         {team.keys.length === 1 &&
-          team.keys.map((key) => <RollButton keyOf={key} look="plain small" {...{ team, changed }} />)}
+          team.keys.map((key) => <RollKey keyOf={key} look="plain small" {...{ team, changed }} />)}
       </span>
     ),
   },
