@@ -18,7 +18,8 @@ interface MergedDocument<T> {
   readonly add: (before: T | null) => T;
 }
 
-const TRIES = 5;
+/** Other replicas may change it meanwhile, each seldom. */
+const TRIES = 20;
 
 /** Adds to a document by compare-and-set. @returns null if a later release has written it. @throws StoreUnavailable */
 export async function mergeDocument<T>(documents: Documents, document: MergedDocument<T>): Promise<T | null> {
@@ -36,7 +37,7 @@ export async function mergeDocument<T>(documents: Documents, document: MergedDoc
         : await documents.replace(key, text, written, ttlMs);
     if (isDone) return all;
   }
-  throw new Error('other replicas were always quicker');
+  throw new StoreUnavailable(`other replicas changed ${key} each time it was to be changed`);
 }
 
 interface SharedTalliesOptions<Key, Tally> extends Omit<MergedDocument<Tally>, 'key' | 'add'> {

@@ -51,6 +51,18 @@ export const AuditRecord = recordForm(
 );
 export type AuditRecord = RecordOf<typeof AuditRecord>;
 
+interface AuditBook {
+  readonly registry: {
+    commit(change: { writes: ReadonlyMap<string, null>; audit: readonly string[] }): Promise<void>;
+  };
+  readonly clock: { now(): number };
+}
+
+/** Records an event that changes nothing in the registry. @throws StoreUnavailable */
+export function noteEvent({ registry, clock }: AuditBook, event: AuditEvent, actor: Actor): Promise<void> {
+  return registry.commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] });
+}
+
 export function auditLine(event: AuditEvent, actor: Actor, nowMs: number): string {
   const record: AuditRecord = {
     at: new Date(nowMs).toISOString(),

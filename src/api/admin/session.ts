@@ -12,7 +12,7 @@ import {
 } from '../../teams/sessions/browser-request.js';
 import { LIFETIME_MS } from '../../teams/sessions/session-records.js';
 import { notSignedIn, type Session } from '../../teams/sessions/sessions.js';
-import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { type Actor, noteEvent } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { closeSession, getSession, openSession } from '../operations/session.js';
 import { callsOf } from '../operations/table.js';
@@ -26,14 +26,11 @@ export interface ConsoleSessionOptions {
 }
 
 export function registerSession(app: FastifyInstance, options: ConsoleSessionOptions): void {
-  const { auth, registry, clock } = options;
+  const { auth, clock } = options;
   const { sessions } = auth;
   /** Written first: no audit, no session. */
   const audit = (action: string, actor: Actor, after?: object) =>
-    registry.commit({
-      writes: new Map(),
-      audit: [auditLine({ action, subject: actor.name, ...(after && { after }) }, actor, clock.now())],
-    });
+    noteEvent(options, { action, subject: actor.name, ...(after && { after }) }, actor);
 
   serve(app, openSession, async (request, reply) => {
     if (!auth.tokenSignIn)

@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Services } from '../../server/services.js';
-import { endSession, listSessions, type OpenSession } from '../../teams/sessions/all-sessions.js';
-import { type SessionKind, sessionDocument } from '../../teams/sessions/session-records.js';
-import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { listSessions, type OpenSession } from '../../teams/sessions/all-sessions.js';
+import { endSession, type SessionKind, sessionDocument } from '../../teams/sessions/session-records.js';
+import { type Actor, noteEvent } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import * as calls from '../operations/session.js';
 import { serve } from './serve.js';
@@ -18,16 +18,16 @@ const USES: Readonly<Record<SessionKind, Shown['use']>> = {
 };
 
 export function registerSessions(app: FastifyInstance, services: Services): void {
-  const { store, clock, registry } = services;
+  const { store, clock } = services;
   const list = () => listSessions(store.documents, clock);
   async function end(session: OpenSession, actor: Actor): Promise<void> {
-    await endSession(store.documents, session, clock);
+    await endSession(store.documents, session.document, clock);
     const event = {
       action: 'session.revoke',
       subject: session.holder,
       before: { use: USES[session.kind], id: session.id },
     };
-    await registry.commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] });
+    await noteEvent(services, event, actor);
   }
 
   serve(app, calls.listSessions, async ({ signedIn }) => {

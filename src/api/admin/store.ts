@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Services } from '../../server/services.js';
 import { BackupTargetRefused, StoreRefused } from '../../store/refused.js';
-import { auditLine } from '../../telemetry/audit.js';
+import { noteEvent } from '../../telemetry/audit.js';
 import { backUpStore } from '../operations/registry.js';
 import { serve } from './serve.js';
 
@@ -20,10 +20,7 @@ export function registerStore(
       });
     const event = { action: 'store.backup', subject: 'store', after: { folder, history } };
     // Written first: no audit, no copy.
-    const begin = async () => {
-      const audit = [auditLine(event, actor, clock.now())];
-      await registry.commit({ writes: new Map(), audit });
-    };
+    const begin = () => noteEvent({ registry, clock }, event, actor);
     await store.backup(folder, history, begin).catch((error: unknown) => {
       throw refused(error);
     });

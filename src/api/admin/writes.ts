@@ -6,7 +6,7 @@ import type { Services } from '../../server/services.js';
 import { limitOf, MILLIONTHS } from '../../teams/write-guard/amount.js';
 import { guardUnavailable, type ReservationBook } from '../../teams/write-guard/reservations.js';
 import { isWriteGuard, type WriteGuard } from '../../teams/write-guard/rule.js';
-import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { type Actor, auditLine, noteEvent } from '../../telemetry/audit.js';
 import type { RequestTypes } from '../operations/operation.js';
 import {
   type Budget,
@@ -27,7 +27,7 @@ type WritesOptions = Pick<
 >;
 
 export function registerWrites(app: FastifyInstance, options: WritesOptions): void {
-  const { brake, refusals, reservations, registry, directory, clock } = options;
+  const { brake, refusals, reservations, directory, clock } = options;
 
   serve(app, getWrites, async () => ({ ...brake.stops(), refused: await refusals.list() }));
   serve(app, stopWrites, async ({ body, actor }) => {
@@ -47,8 +47,7 @@ export function registerWrites(app: FastifyInstance, options: WritesOptions): vo
     const settled = await reservations.settle(id, outcome, async (write) => {
       const { id: _, ...rest } = shown(write);
       const after = { ...rest, teamId: write.team, outcome };
-      const audit = [auditLine({ action: 'writes.settle', subject: id, after }, actor, clock.now())];
-      await registry.commit({ writes: new Map(), audit });
+      await noteEvent(options, { action: 'writes.settle', subject: id, after }, actor);
     });
     return { settled: shown(settled), outcome };
   });

@@ -6,7 +6,7 @@ import type { Caller } from '../../teams/auth/authenticate.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
 import type { Team } from '../../teams/auth/team.js';
 import type { Sessions } from '../../teams/sessions/sessions.js';
-import { mayHaveKeys, PERSON_PREFIX, type Person, whoOf } from '../../teams/sign-in/persons.js';
+import { actorOf, mayHaveKeys, PERSON_PREFIX, type Person } from '../../teams/sign-in/persons.js';
 import type { Actor } from '../../telemetry/audit.js';
 import { type IssueLimit, issue, revoke, roll, showIssued, showKeys } from '../admin/keys.js';
 import { type BodyLimits, readBody } from '../http/json-body.js';
@@ -82,7 +82,7 @@ function personIn({ team, person }: Caller, request: FastifyRequest): Entered {
       detail: 'Only a person who has signed in with a company account has keys of his own.',
       help: 'Open the explorer and sign in with your company account.',
     });
-  return { team, person, actor: { name: person.name, address: request.ip, person: whoOf(person) } };
+  return { team, person, actor: actorOf(person, request.ip) };
 }
 
 function checkMayHaveKeys(person: Person, team: string): void {

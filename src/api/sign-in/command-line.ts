@@ -12,9 +12,9 @@ import { type RecordOf, recordForm } from '../../lib/record.js';
 import type { Services } from '../../server/services.js';
 import { arrivalOf, judgeSession } from '../../teams/sessions/browser-request.js';
 import { commandLineToken, type Session, type Sessions } from '../../teams/sessions/sessions.js';
-import { type Person, whoOf } from '../../teams/sign-in/persons.js';
-import { auditLine } from '../../telemetry/audit.js';
-import { sendPage } from './pages.js';
+import { actorOf, type Person, type Persons, whoOf } from '../../teams/sign-in/persons.js';
+import { noteEvent } from '../../telemetry/audit.js';
+import { HIDDEN, sendPage } from './pages.js';
 
 export interface CommandLineOptions {
   /** Of the console. */
@@ -25,7 +25,6 @@ export interface CommandLineOptions {
 
 const CODE_LASTS_MS = 60_000;
 const MAX_BODY_BYTES = 4096;
-const HIDDEN = { schema: { hide: true } };
 
 const Given = recordForm(
   Type.Object({ holder: Type.String(), challenge: Type.String(), atMs: Type.Number() }),
@@ -34,8 +33,8 @@ type Given = RecordOf<typeof Given>;
 
 /** @param own address of the console in browsers */
 export function registerCommandLine(app: FastifyInstance, own: URL, options: CommandLineOptions): void {
-  const { sessions, services } = options;
-  const { store, clock, persons } = services;
+  const { services } = options;
+  const { store, clock } = services;
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
@@ -46,17 +45,14 @@ export function registerCommandLine(app: FastifyInstance, own: URL, options: Com
     const asked = askedIn(request.query);
     // The session's cookie belongs to the console's own address.
     if (request.host !== own.host) return reply.redirect(own.origin + request.url, 302);
-    const session = await sessionOf(request, sessions, '');
-    const person = session === null ? null : persons.find(session.holder);
-    const role = person?.grant.admin ?? null;
-    if (session === null || person === null || role === null)
-      return reply.redirect(`/auth/login?to=${encodeURIComponent(request.url)}`, 302);
+    const signedIn = await signedInTo(request, options, '');
+    if (signedIn === null) return reply.redirect(`/auth/login?to=${encodeURIComponent(request.url)}`, 302);
+    const { person, csrf } = signedIn;
     const lines = [
-      `The command with the code ${commandCode(asked.challenge)} asks to act as ${person.name}, with the role ${role}, for 8 hours.`,
+      `The command with the code ${commandCode(asked.challenge)} asks to act as ${person.name}, with the role ${person.grant.admin}, for 8 hours.`,
       'Say yes only if you have just run dsp-gateway login yourself, and it shows the same code.',
     ];
-    const hidden = { ...asked, csrf: session.csrf };
-    const question = { action: '/auth/cli', hidden, yes: 'Yes, let it act as me' };
+    const question = { action: '/auth/cli', hidden: { ...asked, csrf }, yes: 'Yes, let it act as me' };
     const no = `http://127.0.0.1:${asked.port}/?no=1`;
     return sendPage(askHere(reply), 200, 'Let the command line act as you?', lines, ['No', no], question);
   });
@@ -64,10 +60,7 @@ export function registerCommandLine(app: FastifyInstance, own: URL, options: Com
   app.post('/auth/cli', HIDDEN, async (request, reply) => {
     const body = bodyOf(request);
     const asked = askedIn(body);
-    const session = await sessionOf(request, sessions, body.csrf ?? '');
-    const person = session === null ? null : persons.find(session.holder);
-    if (person === null || person.grant.admin === null)
-      throw new GatewayError('sign_in_failed', { detail: ENDED, help: AGAIN });
+    const { person } = (await signedInTo(request, options, body.csrf ?? '')) ?? refuse(ENDED);
     const code = randomBuffer(32).toString('base64url');
     const given: Given = { holder: person.id, challenge: asked.challenge, atMs: clock.now() };
     await store.documents.create(documentOf(code), JSON.stringify(given), 2 * CODE_LASTS_MS);
@@ -104,26 +97,22 @@ async function takeCode(
   verifier: string,
   { store, clock, persons }: Services,
 ): Promise<Person> {
-  const refused = (detail: string) => new GatewayError('sign_in_failed', { detail, help: AGAIN });
   const document = documentOf(code);
   const text = await store.documents.get(document);
   // Whatever comes of it, this code has been used.
   const isMine = text !== null && (await store.documents.replace(document, text, null, 1));
   const given = isMine ? Given.parse(text) : null;
   if (given === null || Math.abs(clock.now() - given.atMs) > CODE_LASTS_MS)
-    throw refused('The code is unknown, has been used, or is older than a minute.');
-  if (challengeOf(verifier) !== given.challenge) throw refused('Another command has asked for this code.');
-  const person = persons.find(given.holder);
-  if (person === null || person.grant.admin === null) throw refused(ENDED);
-  return person;
+    refuse('The code is unknown, has been used, or is older than a minute.');
+  if (challengeOf(verifier) !== given.challenge) refuse('Another command has asked for this code.');
+  return withRole(given.holder, persons) ?? refuse(ENDED);
 }
 
 function open(
   person: Person,
   request: FastifyRequest,
-  { commandLine, services: { registry, clock } }: CommandLineOptions,
+  { commandLine, services }: CommandLineOptions,
 ): Promise<Session> {
-  const actor = { name: person.name, address: request.ip, person: whoOf(person) };
   const event = {
     action: 'session.open',
     subject: person.id,
@@ -132,17 +121,27 @@ function open(
   return commandLine.open(
     { holder: person.id, proof: person.id, isPerson: true, byHeader: true },
     { host: '', ownOrigin: '' },
-    () => registry.commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] }),
+    () => noteEvent(services, event, actorOf(person, request.ip)),
   );
 }
 
-/** The person's session of the console. @returns null: none, or one of a token. @throws GatewayError `session_forbidden` */
-async function sessionOf(request: FastifyRequest, sessions: Sessions, csrf: string): Promise<Session | null> {
+/** Who is signed in to the console. @returns null: nobody with a company account and a role. @throws GatewayError `session_forbidden` */
+async function signedInTo(
+  request: FastifyRequest,
+  { sessions, services: { persons } }: CommandLineOptions,
+  csrf: string,
+): Promise<{ readonly person: Person; readonly csrf: string } | null> {
   const session = await judgeSession({ ...arrivalOf(request), csrf }, sessions).catch((error: unknown) => {
     if (error instanceof GatewayError && error.code === 'invalid_session') return null;
     throw error;
   });
-  return session?.isPerson === true ? session : null;
+  const person = session?.isPerson === true ? withRole(session.holder, persons) : null;
+  return session && person && { person, csrf: session.csrf };
+}
+
+function withRole(id: string, persons: Persons): Person | null {
+  const person = persons.find(id);
+  return person !== null && person.grant.admin !== null ? person : null;
 }
 
 type Members = Readonly<Record<string, string | undefined>>;
@@ -158,11 +157,11 @@ function askedIn(given: unknown): { readonly port: string; readonly challenge: s
   const { port = '', challenge = '' } = given as Members;
   if (/^[1-9]\d{3,4}$/.test(port) && Number(port) <= 65_535 && /^[A-Za-z0-9_-]{43}$/.test(challenge))
     return { port, challenge };
-  throw new GatewayError('sign_in_failed', {
-    detail: 'This page is opened by the command dsp-gateway login, with its port and challenge.',
-    help: AGAIN,
-  });
+  return refuse('This page is opened by the command dsp-gateway login, with its port and challenge.');
 }
 
-const AGAIN = 'Run dsp-gateway login again.';
+function refuse(detail: string): never {
+  throw new GatewayError('sign_in_failed', { detail, help: 'Run dsp-gateway login again.' });
+}
+
 const ENDED = 'Your session has ended, or your account has no role here any more.';

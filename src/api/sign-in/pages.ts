@@ -6,6 +6,9 @@ import { StoreUnavailable } from '../../store/port.js';
 import { noteProblem } from '../http/problem-reply.js';
 import type { Account } from './attempts.js';
 
+/** Not in the OpenAPI description. */
+export const HIDDEN = { schema: { hide: true } };
+
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':

@@ -12,13 +12,13 @@ import {
 import { PERSON_LIFETIME_MS } from '../../teams/sessions/session-records.js';
 import { notSignedIn, type Sessions } from '../../teams/sessions/sessions.js';
 import { givesNothing } from '../../teams/sign-in/people.js';
-import { mayHaveKeys, type Person, whoOf } from '../../teams/sign-in/persons.js';
+import { actorOf, mayHaveKeys, type Person, whoOf } from '../../teams/sign-in/persons.js';
 import { wordsOf } from '../../teams/sign-in/provider.js';
-import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { type Actor, noteEvent } from '../../telemetry/audit.js';
 import { revokeMadeBy } from '../admin/keys.js';
 import { type Account, createAttempts, isAccount } from './attempts.js';
 import { registerCommandLine } from './command-line.js';
-import { registerPageErrors, sendPage } from './pages.js';
+import { HIDDEN, registerPageErrors, sendPage } from './pages.js';
 
 export interface SignInOptions {
   readonly plane: 'data' | 'admin';
@@ -30,7 +30,6 @@ export interface SignInOptions {
 
 /** By address, over all replicas. */
 const PER_MINUTE = { capacity: 30, refillPerMs: 30 / 60_000, ttlMs: 60_000, want: 1 };
-const HIDDEN = { schema: { hide: true } };
 const CALLBACK = '/auth/callback';
 const PROMPTS: Readonly<Record<Account, string>> = { choose: 'select_account', login: 'login' };
 
@@ -66,7 +65,7 @@ async function limit(request: FastifyRequest, { store, clock }: Services): Promi
 
 function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): void {
   const { plane, sessions, services } = options;
-  const { persons, registry, clock, sealer, store } = services;
+  const { persons, clock, sealer, store } = services;
   const provider = services.provider as NonNullable<Services['provider']>;
   const callback = new URL(CALLBACK, own);
   const isSecure = own.protocol === 'https:';
@@ -101,7 +100,7 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
       });
     const person = await persons.signIn(from);
     request.trace.person = whoOf(person);
-    const actor = { name: person.name, address: request.ip, person: whoOf(person) };
+    const actor = actorOf(person, request.ip);
     await revokeMadeBy(person.id, (team) => mayHaveKeys(person, team), actor, services);
     if (!mayOpen(person, plane)) {
       await noteRefusal(person, actor, options);
@@ -114,7 +113,7 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
     const session = await sessions.open(
       { holder: person.id, proof: person.id, isPerson: true, ...(team !== null && { team }) },
       { host: own.host, ownOrigin: own.origin },
-      () => registry.commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] }),
+      () => noteEvent(services, event, actor),
     );
     reply.header(
       'set-cookie',
@@ -137,22 +136,19 @@ function registerSignOut(
   own: URL | null,
   { plane, sessions, services }: SignInOptions,
 ): void {
-  const { provider, persons, registry, clock, log } = services;
+  const { provider, persons, log } = services;
   app.post('/auth/logout', HIDDEN, async (request, reply) => {
     const arrival = arrivalOf(request);
     const session =
       (await judgeSession(arrival, sessions)) ?? notSignedIn(plane === 'admin' ? 'token' : 'key');
     await sessions.close(session.id);
     const person = session.isPerson ? persons.find(session.holder) : null;
-    const actor = person && { name: person.name, address: request.ip, person: whoOf(person) };
     const event = { action: 'session.close', subject: session.holder, after: { plane } };
     // A failing audit must not keep the session open.
-    if (actor !== null)
-      await registry
-        .commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] })
-        .catch((error: unknown) => {
-          request.log.warn({ err: error }, 'failed to record the end of a session in the audit');
-        });
+    if (person !== null)
+      await noteEvent(services, event, actorOf(person, request.ip)).catch((error: unknown) => {
+        request.log.warn({ err: error }, 'failed to record the end of a session in the audit');
+      });
     const page = plane === 'admin' ? '/' : '/explorer';
     const there = own !== null && session.isPerson ? provider?.signOutUrl(new URL(page, own).href) : null;
     const location = await Promise.resolve(there ?? null).catch((error: GatewayError) => {
@@ -197,10 +193,9 @@ const mayOpen = ({ grant }: Person, plane: SignInOptions['plane']): boolean =>
 
 /** Of a stranger the log alone tells: all who have an account at the provider could fill the audit. */
 async function noteRefusal(person: Person, actor: Actor, { plane, services }: SignInOptions): Promise<void> {
-  const { persons, registry, clock } = services;
-  if (persons.find(person.id) === null) return;
+  if (services.persons.find(person.id) === null) return;
   const event = { action: 'session.refuse', subject: person.id, after: { plane } };
-  await registry.commit({ writes: new Map(), audit: [auditLine(event, actor, clock.now())] });
+  await noteEvent(services, event, actor);
 }
 
 /** The team to begin with: if there is one only. */

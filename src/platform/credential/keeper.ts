@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.js';
 import { type Frozen, type RecordOf, recordForm } from '../../lib/record.js';
 import { updateRecord } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { type Actor, auditLine, noteEvent } from '../../telemetry/audit.js';
 import { SealError, type Sealer } from './seal.js';
 import {
   dropExpired,
@@ -143,8 +143,7 @@ export function createVaultKeeper({
     },
     /** Audits a step without a change, e.g. a failed one. @throws StoreUnavailable */
     async note(action: string, actor: Actor, subject: string, after: object): Promise<void> {
-      const line = auditLine({ action, subject, after }, actor, clock.now());
-      await registry.commit({ writes: new Map(), audit: [line] });
+      await noteEvent({ registry, clock }, { action, subject, after }, actor);
     },
     /** Reads changes of other replicas now, instead of at the next poll. @throws StoreUnavailable */
     refresh: registry.refresh,

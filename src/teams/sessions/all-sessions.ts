@@ -2,14 +2,7 @@
 import type { Clock } from '../../lib/clock.js';
 import type { Documents } from '../../store/port.js';
 import { namesOfSessions } from './session-list.js';
-import {
-  change,
-  endsAtMs,
-  isOver,
-  KIND_IN_NAME,
-  type SessionKind,
-  SessionRecord,
-} from './session-records.js';
+import { endsAtMs, isOver, KIND_IN_NAME, type SessionKind, SessionRecord } from './session-records.js';
 
 export interface OpenSession
   extends Pick<SessionRecord, 'holder' | 'isPerson' | 'team' | 'createdAtMs' | 'seenAtMs'> {
@@ -46,13 +39,4 @@ function openIn(document: string, text: string | null, nowMs: number): OpenSessi
       document,
     },
   ];
-}
-
-/** Other processes accept it for half a second. @throws StoreUnavailable */
-export async function endSession(
-  documents: Documents,
-  { document }: OpenSession,
-  clock: Pick<Clock, 'now'>,
-): Promise<void> {
-  await change(documents, document, () => null, clock.now());
 }

@@ -3,13 +3,12 @@
  * session is one that has ended.
  */
 import type { Documents } from '../../store/port.js';
-import { StoreUnavailable } from '../../store/port.js';
+import { mergeDocument } from '../../store/shared-tallies.js';
 
 /** Sign-ins at once seldom change the same one. */
 const PARTS = 16;
 /** Of a part: the next to end are forgotten beyond it, so that its text stays far below a document's limit. */
 const MAX_NAMES = 2000;
-const TRIES = 20;
 /** Longer than any session. */
 const KEPT_MS = 24 * 3_600_000;
 
@@ -17,7 +16,7 @@ type Names = readonly (readonly [document: string, endsAtMs: number])[];
 
 const partOf = (document: string) => `sessions:${(document.split(':')[2] ?? '').charCodeAt(0) % PARTS}`;
 
-const namesIn = (text: string | null): Names => (text === null ? [] : JSON.parse(text));
+const namesIn = (text: string): Names => JSON.parse(text);
 
 /** Notes that there is a session. @throws StoreUnavailable */
 export async function listSession(
@@ -26,19 +25,13 @@ export async function listSession(
   endsAtMs: number,
   nowMs: number,
 ): Promise<void> {
-  const part = partOf(document);
-  for (let tries = 1; tries <= TRIES; tries += 1) {
-    const before = await documents.get(part);
-    const others = namesIn(before).filter(([name, endMs]) => endMs > nowMs && name !== document);
-    const latest = [...others, [document, endsAtMs] as const].sort(([, a], [, b]) => a - b).slice(-MAX_NAMES);
-    const text = JSON.stringify(latest);
-    const isDone =
-      before === null
-        ? (await documents.create(part, text, KEPT_MS)) === null
-        : await documents.replace(part, before, text, KEPT_MS);
-    if (isDone) return;
-  }
-  throw new StoreUnavailable('other processes noted sessions each time one was to be noted');
+  await mergeDocument<Names>(documents, {
+    ...{ key: partOf(document), ttlMs: KEPT_MS, decode: namesIn, encode: JSON.stringify },
+    add(before) {
+      const others = (before ?? []).filter(([name, endMs]) => endMs > nowMs && name !== document);
+      return [...others, [document, endsAtMs] as const].sort(([, a], [, b]) => a - b).slice(-MAX_NAMES);
+    },
+  });
 }
 
 /** @returns names of the documents of sessions, of which some have ended. @throws StoreUnavailable */
@@ -46,5 +39,5 @@ export async function namesOfSessions(documents: Documents): Promise<readonly st
   const texts = await Promise.all(
     Array.from({ length: PARTS }, (_, part) => documents.get(`sessions:${part}`)),
   );
-  return texts.flatMap((text) => namesIn(text).map(([document]) => document));
+  return texts.flatMap((text) => (text === null ? [] : namesIn(text)).map(([document]) => document));
 }

@@ -116,7 +116,7 @@ export function createRecords(
     async close(id: string): Promise<void> {
       const document = sessionDocument(cookie, id);
       const isOwn = kept?.forget(document) === true;
-      const removing = change(documents, document, () => null, clock.now());
+      const removing = endSession(documents, document, clock);
       // One that is not stored has ended now.
       await (isOwn ? removing.catch(whenAway(() => {})) : removing);
       void remember(document, Promise.resolve(null));
@@ -143,7 +143,7 @@ async function read(documents: Documents, document: string, nowMs: number): Prom
  * Changes a session that other processes may note the use of meanwhile.
  * @param after null deletes it. @returns the record after it; null: there is none
  */
-export async function change(
+async function change(
   documents: Documents,
   document: string,
   after: (before: SessionRecord | null) => SessionRecord | null,
@@ -157,6 +157,15 @@ export async function change(
     if (await documents.replace(document, text, written, ttlMs)) return next;
   }
   throw new StoreUnavailable('other processes noted the use of a session each time it was to be changed');
+}
+
+/** Other processes accept it for half a second. @throws StoreUnavailable */
+export async function endSession(
+  documents: Documents,
+  document: string,
+  clock: Pick<Clock, 'now'>,
+): Promise<void> {
+  await change(documents, document, () => null, clock.now());
 }
 
 /** Kind and digest in {@link sessionDocument}. */

@@ -11,7 +11,7 @@ import { type RecordOf, recordForm } from '../../lib/record.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
 import { createRecordBook } from '../../store/registry/record-book.js';
 import type { Registry } from '../../store/registry/replica.js';
-import type { Who } from '../../telemetry/audit.js';
+import type { Actor, Who } from '../../telemetry/audit.js';
 import { type Claims, type Grant, givesNothing, grantFor, isOfTeam, keptClaims } from './people.js';
 
 export const PERSON_PREFIX = 'person/';
@@ -69,6 +69,11 @@ export const mayHaveKeys = ({ grant }: Person, team: string): boolean => grant.k
 
 /** For audit and log. */
 export const whoOf = ({ issuer, sub, name }: Person): Who => ({ issuer, sub, name });
+
+/** As whom a person acts, for the audit. */
+export function actorOf(person: Person, address: string): Actor {
+  return { name: person.name, address, person: whoOf(person) };
+}
 
 const contextOf = (id: string) => `sign-in of ${id}`;
 
