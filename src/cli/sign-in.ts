@@ -24,7 +24,6 @@ import { counted, until } from './span.js';
 import { renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
 
-type Caller = AnswerOf<typeof getCaller>;
 type OpenSession = AnswerOf<typeof listSessions>['sessions'][number];
 
 /** As long as an attempt lasts at the gateway. */
@@ -156,18 +155,14 @@ export const addWhoamiCommand = call({
   operation: getCaller,
   description: 'Show as whom commands act, and with which role.',
   examples: ['whoami'],
-  render: (caller, { terminal }) => renderFields(fieldsOf(caller, terminal.nowMs())),
+  render: ({ name, role, by, expiresAt }, { terminal }) =>
+    renderFields([
+      ['name', name],
+      ['role', role],
+      ['by', by === 'token' ? 'an admin token' : LOGIN],
+      ['until', expiresAt === null ? 'no end' : until(expiresAt, terminal.nowMs())],
+    ]),
 });
-
-function fieldsOf({ name, role, by, expiresAt }: Caller, nowMs: number): [string, string][] {
-  const until8 = expiresAt === null ? 'no end' : until(expiresAt, nowMs);
-  return [
-    ['name', name],
-    ['role', role],
-    ['by', by === 'token' ? 'an admin token' : LOGIN],
-    ['until', until8],
-  ];
-}
 
 export const addSessionsCommands = group(
   'sessions',

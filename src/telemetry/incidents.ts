@@ -82,7 +82,7 @@ export function noteIncidents(known: readonly Incident[], seen: Seen): readonly 
   const ended = known.map((one) =>
     one.until !== null || spans.some(({ part, untilMs }) => part === one.part && untilMs === null)
       ? one
-      : { ...one, until: new Date(endOf(one, seen)).toISOString(), teams: teamsOf(one, seen) },
+      : { ...one, until: isoOf(endOf(one, seen)), teams: teamsOf(one, seen) },
   );
   const all = spans.reduce<readonly Incident[]>((list, span) => addSpan(list, span, seen), ended);
   return all
@@ -100,26 +100,23 @@ function endOf({ part, from }: Incident, { failures, nowMs }: Seen): number {
 const teamsOf = ({ teams }: Incident, { failures }: Seen): readonly string[] =>
   [...new Set([...teams, ...failures.teams])].sort();
 
-function addSpan(list: readonly Incident[], span: Span, seen: Seen): readonly Incident[] {
-  const { failures, nowMs } = seen;
-  const { part, cause, fromMs, untilMs } = span;
+function addSpan(
+  list: readonly Incident[],
+  { part, cause, fromMs, untilMs }: Span,
+  seen: Seen,
+): readonly Incident[] {
   const last = list.findLast((one) => one.part === part);
-  const lastUntilMs = last === undefined ? 0 : last.until === null ? nowMs : Date.parse(last.until);
-  const isNoted = last !== undefined && untilMs !== null && untilMs <= lastUntilMs;
-  if (isNoted) return list;
-  if (last !== undefined && fromMs <= lastUntilMs + SAME_WITHIN_MS) {
-    const joined: Incident = {
-      ...last,
-      cause,
-      from: new Date(Math.min(fromMs, Date.parse(last.from))).toISOString(),
-      until: untilMs === null ? null : new Date(untilMs).toISOString(),
-      teams: teamsOf(last, seen),
-    };
-    return list.map((one) => (one === last ? joined : one));
-  }
-  const [from, until] = [
-    new Date(fromMs).toISOString(),
-    untilMs === null ? null : new Date(untilMs).toISOString(),
-  ];
-  return [...list, { part, from, until, cause, failedReports: 0, teams: failures.teams }];
+  const lastUntilMs = last === undefined ? 0 : last.until === null ? seen.nowMs : Date.parse(last.until);
+  // It is noted already.
+  if (last !== undefined && untilMs !== null && untilMs <= lastUntilMs) return list;
+  const until = untilMs === null ? null : isoOf(untilMs);
+  if (last === undefined || fromMs > lastUntilMs + SAME_WITHIN_MS)
+    return [
+      ...list,
+      { part, from: isoOf(fromMs), until, cause, failedReports: 0, teams: seen.failures.teams },
+    ];
+  const from = isoOf(Math.min(fromMs, Date.parse(last.from)));
+  return list.with(list.indexOf(last), { ...last, cause, from, until, teams: teamsOf(last, seen) });
 }
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();

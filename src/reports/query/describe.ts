@@ -25,13 +25,10 @@ const ABOUT: Readonly<Record<string, string>> = {
     "Currency of spend: USD or the advertiser's local currency. The platform's document names no values, so any text is passed on; its simulator takes usd (also if absent) and local.",
 };
 
-const aboutOf = (name: string): { description?: string } => {
-  const description = ABOUT[name];
-  return description === undefined ? {} : { description };
-};
-
-function schemaOf(name: string, kind: Kind): TSchema {
-  const { description, ...schema }: TSchema & { description?: string } = KINDS[kind];
+function described(
+  name: string,
+  { description, ...schema }: TSchema & { readonly description?: string },
+): TSchema {
   const all = [ABOUT[name], description].filter((one) => one !== undefined);
   return all.length === 0 ? schema : { ...schema, description: all.join(' ') };
 }
@@ -80,7 +77,7 @@ const OWN = {
 export function describeQuery(table: ParameterTable): TObject {
   const known = [...table.kinds].map(([name, kind]): [string, TSchema] => [
     kind === 'set' ? `${name}[]` : name,
-    Type.Optional(schemaOf(name, kind)),
+    Type.Optional(described(name, KINDS[kind])),
   ]);
   return Type.Object({ ...Object.fromEntries(known), ...OWN }, { additionalProperties: true });
 }
@@ -89,7 +86,7 @@ export function describeQuery(table: ParameterTable): TObject {
 export function describeBody(table: ParameterTable): TObject {
   const known = [...table.kinds].map(([name, kind]): [string, TSchema] => [
     name,
-    Type.Optional(kind === 'flag' ? Type.Boolean(aboutOf(name)) : schemaOf(name, kind)),
+    Type.Optional(described(name, kind === 'flag' ? Type.Boolean() : KINDS[kind])),
   ]);
   return Type.Object(Object.fromEntries(known), { additionalProperties: true });
 }
