@@ -26,7 +26,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.data, 'invalid value or file; see standard error'],
   [EXIT.unavailable, 'the gateway is unreachable or temporarily unable'],
   [EXIT.output, 'standard output cannot be written, e.g. full disk'],
-  [EXIT.denied, 'admin token or team key missing, wrong or not permitted'],
+  [EXIT.denied, 'admin token, session or team key missing, wrong, ended or not permitted'],
   [EXIT.settings, 'invalid settings'],
 ];
 

@@ -1,14 +1,14 @@
 /** Levels of `status` and `doctor`, as text and as exit codes. */
 import { momentIn, sentence } from '../lib/words.js';
 import { CommandError, EXIT } from './command-error.js';
-import type { Terminal } from './terminal.js';
+import { CYAN, GREEN, painter, RED, type Terminal, YELLOW } from './terminal.js';
 
 /** By level of the admin API. An unknown level, of a newer release, counts as not well. */
 const LEVELS: Readonly<Record<string, readonly [exitCode: number, colour: number]>> = {
-  well: [0, 32],
-  starting: [0, 36],
-  warning: [EXIT.warning, 33],
-  'not well': [EXIT.notWell, 31],
+  well: [0, GREEN],
+  starting: [0, CYAN],
+  warning: [EXIT.warning, YELLOW],
+  'not well': [EXIT.notWell, RED],
 };
 
 export interface ShownFinding {
@@ -44,14 +44,12 @@ export function renderFinding(found: ShownFinding, nowMs: number): string {
 }
 
 export function withColours(terminal: Terminal): Terminal {
-  if (!terminal.colours) return terminal;
-  const paint = (found: string) => {
-    const [, colour] = LEVELS[found === 'ok' ? 'well' : found.toLowerCase()] ?? [];
-    return `\u001b[${colour}m${found}\u001b[0m`;
-  };
+  const paint = painter(terminal);
+  const painted = (found: string) => paint(LEVELS[found.toLowerCase()]?.[1] ?? GREEN, found);
   return {
     ...terminal,
-    print: (text) => terminal.print(text.replace(/^(NOT WELL|WARNING|STARTING|WELL|ok)(?=[: \n])/gm, paint)),
+    print: (text) =>
+      terminal.print(text.replace(/^(NOT WELL|WARNING|STARTING|WELL|ok)(?=[: \n])/gm, painted)),
   };
 }
 

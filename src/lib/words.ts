@@ -50,7 +50,7 @@ export function since(isoTime: string | null, nowMs: number): string {
   return isoTime === null ? '' : ` since ${momentIn(Date.parse(isoTime), nowMs)}`;
 }
 
-/** The message of an error as a sentence. */
+/** A text without its first capital and its full stop, as a sentence. */
 export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!…]$/.test(message) ? '' : '.'}`;
 }

@@ -69,36 +69,31 @@ export function joinFailures(all: readonly Failures[]): Failures {
   const rows = all.flatMap(({ row }) => row ?? []);
   // Of a row that began before another process had an answer it is not known which calls came after that.
   const answered = Math.max(answeredAtMs, ...rows.map(({ afterMs }) => afterMs ?? 0));
-  const row = rows.filter(({ sinceMs }) => sinceMs >= answered).reduce<Failures['row']>(addRow, undefined);
+  const going = rows.filter(({ sinceMs }) => sinceMs >= answered);
   const ended = all.flatMap(({ lastRow }) => lastRow ?? []).sort((a, b) => b.untilMs - a.untilMs);
-  const judged = all.every((one) => one.judged !== undefined)
-    ? { judged: all.reduce(addJudged, { calls: 0, before: 0 }) }
-    : {};
+  const judged = all.flatMap((one) => one.judged ?? []);
   return {
     failedAtMs,
     why,
     answeredAtMs: answeredAtMs === 0 ? null : answeredAtMs,
     teams: [...new Set(all.flatMap(({ teams }) => teams))].sort(),
     ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
-    ...(row === undefined ? {} : { row }),
+    ...(going.length === 0 ? {} : { row: joinRows(going) }),
     ...(ended[0] === undefined ? {} : { lastRow: ended[0] }),
-    ...judged,
+    ...(judged.length < all.length
+      ? {}
+      : { judged: { calls: sumOf(judged, 'calls'), before: sumOf(judged, 'before') } }),
   };
 }
 
-const addRow = (sum: Failures['row'], row: NonNullable<Failures['row']>): NonNullable<Failures['row']> =>
-  sum === undefined
-    ? row
-    : {
-        calls: sum.calls + row.calls,
-        sinceMs: Math.min(sum.sinceMs, row.sinceMs),
-        afterMs: Math.max(sum.afterMs ?? 0, row.afterMs ?? 0) || null,
-      };
-
-const addJudged = (sum: NonNullable<Failures['judged']>, { judged }: Failures) => ({
-  calls: sum.calls + (judged?.calls ?? 0),
-  before: sum.before + (judged?.before ?? 0),
+const joinRows = (rows: readonly NonNullable<Failures['row']>[]): NonNullable<Failures['row']> => ({
+  calls: sumOf(rows, 'calls'),
+  sinceMs: Math.min(...rows.map(({ sinceMs }) => sinceMs)),
+  afterMs: Math.max(...rows.map(({ afterMs }) => afterMs ?? 0)) || null,
 });
+
+const sumOf = <K extends string>(all: readonly Readonly<Record<K, number>>[], name: K): number =>
+  all.reduce((sum, one) => sum + one[name], 0);
 
 /** When the platform answered first after the last failure; null: it has not. Epoch milliseconds. */
 export function recoveredAt({ failedAtMs, answeredAtMs, recoveredAtMs }: Failures): number | null {

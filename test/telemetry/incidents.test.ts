@@ -61,7 +61,7 @@ describe('an incident', () => {
     ]);
   });
 
-  it('that was over before anybody looked is noted from the last row of failures', () => {
+  it('is noted also if it was over before anybody looked, by the last calls that failed in a row', () => {
     const lastRow = { fromMs: NOON, untilMs: NOON + SECOND, why: 'connection refused' };
     const over = seen({ nowMs: NOON + 2 * SECOND, failures: { ...NO_FAILURES, lastRow, teams: ['growth'] } });
     const noted = noteIncidents([], over);
@@ -78,12 +78,12 @@ describe('an incident', () => {
     ]);
   });
 
-  it('is none while the platform asks for fewer calls', () => {
+  it('does not begin when the platform only asks for fewer calls', () => {
     expect(noteIncidents([], seen({ platform: 'paused for 30 s', platformSince: iso(NOON) }))).toEqual([]);
   });
 });
 
-it('twenty incidents of thirty days are kept at most, in order, of which each ends after it begins', () => {
+it('at most twenty incidents of thirty days are kept, in order, and none ends before it begins', () => {
   const moments = fc.array(
     fc.tuple(fc.integer({ min: 1, max: 3 * DAY }), fc.boolean(), fc.integer({ min: 0, max: 20 * MINUTE })),
     { maxLength: 60 },

@@ -11,7 +11,7 @@ import {
   type Session,
   type Sessions,
 } from '../../teams/sessions/sessions.js';
-import { type Person, type Persons, whoOf } from '../../teams/sign-in/persons.js';
+import { actorOf, type Person, type Persons, whoOf } from '../../teams/sign-in/persons.js';
 import type { Actor } from '../../telemetry/audit.js';
 import { isKeyless, readKeyHeaders } from '../http/caller.js';
 import { closeSession } from '../operations/session.js';
@@ -22,8 +22,6 @@ declare module 'fastify' {
     actor: Actor;
     /** Who calls the admin plane. */
     caller: Admin;
-    /** The session, of a cookie or of the command line; null for requests with a token. */
-    signedIn: { readonly admin: Admin; readonly session: Session } | null;
   }
 }
 
@@ -51,8 +49,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="dsp-gateway admin"' };
  *   `not_ready` if a session cannot be checked, or may only read
  */
 export async function authenticateAdmin(request: FastifyRequest, auth: AdminAuth): Promise<void> {
-  const admin: Admin | null =
-    (await byCommandLine(request, auth)) ?? byToken(request, auth.admins) ?? (await bySession(request, auth));
+  const admin = (await byHeader(request, auth)) ?? (await byCookie(request, auth));
   if (admin === null) throw new GatewayError('missing_admin_token', { headers: CHALLENGE });
   request.caller = admin;
   const least = request.routeOptions.config.operation?.role ?? 'owner';
@@ -63,31 +60,24 @@ export async function authenticateAdmin(request: FastifyRequest, auth: AdminAuth
       help: `Use a token${admin.person === undefined ? '' : ' or an account'} with the role ${least}.`,
     });
   }
-  const { method, routeOptions, signedIn } = request;
+  const { method, routeOptions, session } = request;
   const changesNothing = method === 'GET' || method === 'HEAD';
-  if (signedIn !== null && !changesNothing && `${method} ${routeOptions.url}` !== closeSession.call)
-    refuseReadOnly(signedIn.session);
-  const person = admin.person && whoOf(admin.person);
-  request.actor = { name: admin.name, address: request.ip, ...(person && { person }) };
-  if (person !== undefined) request.trace.person = person;
+  if (session !== null && !changesNothing && `${method} ${routeOptions.url}` !== closeSession.call)
+    refuseReadOnly(session);
+  const { name, person } = admin;
+  request.actor = person === undefined ? { name, address: request.ip } : actorOf(person, request.ip);
+  if (person !== undefined) request.trace.person = whoOf(person);
 }
 
-const BEARER = /^bearer +(\S+)\s*$/i;
-
-/** A session of the command line, in the place of a token. */
-async function byCommandLine(request: FastifyRequest, auth: AdminAuth): Promise<Admin | null> {
-  const [header = '', second] = readKeyHeaders(request.raw).authorization;
-  const id = commandLineId(BEARER.exec(header)?.[1] ?? '');
-  if (id === null || second !== undefined) return null;
-  const session = await auth.commandLine.find(id);
-  return byPerson(request, session, auth);
-}
-
-function byToken(request: FastifyRequest, admins: readonly NamedAdmin[]): NamedAdmin | null {
+/** By a token, or a session of the command line in its place. */
+async function byHeader(request: FastifyRequest, auth: AdminAuth): Promise<Admin | null> {
   const [header, second] = readKeyHeaders(request.raw).authorization;
   if (header === undefined) return null;
-  const token = BEARER.exec(header)?.[1];
-  return holderOf(second === undefined ? token : undefined, admins);
+  const token = second === undefined ? /^bearer +(\S+)\s*$/i.exec(header)?.[1] : undefined;
+  const id = commandLineId(token ?? '');
+  return id === null
+    ? holderOf(token, auth.admins)
+    : byPerson(request, await auth.commandLine.find(id), auth);
 }
 
 /** Compares all tokens, by digests of equal length: timing reveals neither the token nor how much of it matched. */
@@ -100,7 +90,7 @@ export function holderOf(token: string | undefined, admins: readonly NamedAdmin[
 }
 
 /** Checks the current tokens: a removed or changed token ends its sessions, and a role is always the current one. */
-async function bySession(request: FastifyRequest, auth: AdminAuth): Promise<Admin | null> {
+async function byCookie(request: FastifyRequest, auth: AdminAuth): Promise<Admin | null> {
   const { admins, sessions, tokenSignIn } = auth;
   // A request with a team key is refused, even with a cookie.
   if (!isKeyless(readKeyHeaders(request.raw))) return null;
@@ -115,7 +105,7 @@ async function bySession(request: FastifyRequest, auth: AdminAuth): Promise<Admi
       sessions.cookie,
       'The admin token of this session is no longer valid: it was changed or removed from the configuration.',
     );
-  request.signedIn = { admin, session };
+  request.session = session;
   return admin;
 }
 
@@ -125,9 +115,8 @@ function byPerson(request: FastifyRequest, session: Session, { persons, sessions
   const role = person?.grant.admin ?? null;
   if (person === null || role === null)
     throw invalidSession(sessions.cookie, 'This company account may no longer use the admin plane.');
-  const admin = { name: person.name, role, person };
-  request.signedIn = { admin, session };
-  return admin;
+  request.session = session;
+  return { name: person.name, role, person };
 }
 
 export const NO_TOKENS = 'The console is opened with a company account; tokens are for API and command line.';

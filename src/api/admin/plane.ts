@@ -48,7 +48,7 @@ export async function registerAdminPlane(
 ): Promise<void> {
   app.decorateRequest('actor', null as unknown as Actor);
   app.decorateRequest('caller', null as unknown as Admin);
-  app.decorateRequest('signedIn', null);
+  app.decorateRequest('session', null);
   app.addHook('onRequest', async (request) => {
     request.actor = GATEWAY_ACTOR;
   });
@@ -59,7 +59,7 @@ export async function registerAdminPlane(
     scope.addHook('onRequest', async (request) => {
       if (request.routeOptions.config.isOpen === true) return;
       await authenticateAdmin(request, auth);
-      if (request.signedIn === null) await onBearer(request);
+      if (request.session === null) await onBearer(request);
     });
     // Leaves nothing in the browser's cache for the next user.
     scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));

@@ -46,12 +46,9 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
     const cookie = writeSessionCookie(sessions.cookie, session.id, LIFETIME_MS / 1000, arrival.secure);
     return reply.header('set-cookie', cookie).send(describe(admin, session));
   });
-  serve(app, getSession, async ({ signedIn }) => {
-    const { admin, session } = signedIn ?? notSignedIn('token');
-    return describe(admin, session);
-  });
+  serve(app, getSession, async ({ caller, session }) => describe(caller, session ?? notSignedIn('token')));
   serve(app, closeSession, async (request, reply) => {
-    const { session } = request.signedIn ?? notSignedIn('token');
+    const session = request.session ?? notSignedIn('token');
     await (session.byHeader ? auth.commandLine : sessions).close(session.id);
     // A failing audit must not keep the session open.
     await audit('session.close', request.actor).catch((error: unknown) => {

@@ -30,8 +30,7 @@ export function registerSessions(app: FastifyInstance, services: Services): void
     await noteEvent(services, event, actor);
   }
 
-  serve(app, calls.listSessions, async ({ signedIn }) => {
-    const { session } = signedIn ?? { session: null };
+  serve(app, calls.listSessions, async ({ session }) => {
     const own = session && sessionDocument(session.byHeader ? 'dgw_cli' : 'dgw_console', session.id);
     return { sessions: (await list()).map((one) => show(one, own, services)) };
   });
@@ -49,9 +48,7 @@ export function registerSessions(app: FastifyInstance, services: Services): void
     for (const session of own) await end(session, actor);
     return { revoked: own.length };
   });
-  serve(app, calls.getCaller, async ({ signedIn, caller }) => {
-    const { name, role } = caller;
-    const session = signedIn?.session ?? null;
+  serve(app, calls.getCaller, async ({ session, caller: { name, role } }) => {
     return {
       name,
       role,

@@ -2,12 +2,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Services } from '../../server/services.js';
-import type { Caller } from '../../teams/auth/authenticate.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
 import type { Team } from '../../teams/auth/team.js';
 import type { Sessions } from '../../teams/sessions/sessions.js';
 import { actorOf, mayHaveKeys, PERSON_PREFIX, type Person } from '../../teams/sign-in/persons.js';
-import type { Actor } from '../../telemetry/audit.js';
 import { type IssueLimit, issue, revoke, roll, showIssued, showKeys } from '../admin/keys.js';
 import { type BodyLimits, readBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
@@ -24,14 +22,13 @@ export function registerOwnKeys(
   services: Services,
   sessions: Pick<Sessions, 'find'>,
 ): void {
-  const { identify, directory, clock } = services;
+  const { directory, clock } = services;
   const { keyScopes, keysPerPerson, maxKeyDays, keysNeedSignInDays } = services.config.auth.oidc;
   const makeBody = makeOwnKeyBody(maxKeyDays);
   const limits = { keysPerPerson, maxKeyDays, keysNeedSignInDays };
   const scopesIn = ({ scopes }: Team) => scopes.filter((name) => keyScopes.includes(name));
-  const enterPerson = (request: FastifyRequest) => personIn(enter(identify, request), request);
   async function bytesOf(request: FastifyRequest): Promise<Buffer> {
-    enterPerson(request);
+    enterPerson(request, services);
     const bytes = await readJsonBytes(request, MAX_BODY_BYTES);
     // They may have come slowly: session, rights and key are judged as they are now.
     if (request.session !== null) await sessions.find(request.session.id);
@@ -39,19 +36,19 @@ export function registerOwnKeys(
   }
 
   serveTeam(app, listOwnKeys, async (_call, request) => {
-    const { person, team } = enterPerson(request);
+    const { person, team } = enterPerson(request, services);
     const own = directory.keys().filter(({ maker }) => maker === person.id);
     return { ...(await showKeys(own, services)), limits, scopes: scopesIn(team) };
   });
   serveTeam(app, revokeOwnKey, async (_call, request, reply) => {
-    const { person, actor } = enterPerson(request);
+    const { person, actor } = enterPerson(request, services);
     await revoke(ownKey(request, person, services).id, actor, services);
     return reply.code(204).send();
   });
   withUnreadBodies(app, (scope) => {
     serveTeam(scope, makeOwnKey, async (_call, request, reply) => {
       const bytes = await bytesOf(request);
-      const { person, team, actor } = enterPerson(request);
+      const { person, team, actor } = enterPerson(request, services);
       checkMayHaveKeys(person, team.id);
       const { label = '', expiresInDays = maxKeyDays } = readBody(makeBody, bytes, BODY_LIMITS);
       const expiresAt = new Date(clock.now() + expiresInDays * DAY_MS).toISOString();
@@ -61,7 +58,7 @@ export function registerOwnKeys(
     });
     serveTeam(scope, rollOwnKey, async (_call, request, reply) => {
       const bytes = await bytesOf(request);
-      const { person, actor } = enterPerson(request);
+      const { person, actor } = enterPerson(request, services);
       const key = ownKey(request, person, services);
       checkMayHaveKeys(person, key.teamId);
       const { overlapSeconds = 0 } = readBody(rollOwnKey.body, bytes, BODY_LIMITS);
@@ -70,13 +67,9 @@ export function registerOwnKeys(
   });
 }
 
-interface Entered extends Pick<Caller, 'team'> {
-  readonly person: Person;
-  readonly actor: Actor;
-}
-
 /** @throws GatewayError `session_forbidden` for a key, and for the session of one */
-function personIn({ team, person }: Caller, request: FastifyRequest): Entered {
+function enterPerson(request: FastifyRequest, { identify }: Services) {
+  const { team, person } = enter(identify, request);
   if (person === undefined)
     throw new GatewayError('session_forbidden', {
       detail: 'Only a person who has signed in with a company account has keys of his own.',

@@ -28,13 +28,6 @@ import {
 } from '../operations/own.js';
 import { enter, serveTeam } from './serve.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Session of the cookie; null for requests with a key. */
-    session: Session | null;
-  }
-}
-
 const EXPLORER_SESSION_PATH = '/gateway/v1/session';
 const OWN_CALLS = '/gateway/v1/';
 const PLATFORM_CALLS = '/api/v1/';

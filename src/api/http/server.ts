@@ -21,6 +21,7 @@ import { randomId } from '../../lib/chance.js';
 import { PROBLEM_TYPE, toProblem } from '../../lib/http/problem.js';
 import { buildValidator, READING, UNSEEN } from '../../lib/http/validator.js';
 import { uptimeMs, wallMs } from '../../lib/time.js';
+import type { Session } from '../../teams/sessions/sessions.js';
 import { Trace } from '../../telemetry/trace.js';
 import type { RequestTracing } from '../../telemetry/tracing.js';
 import { dropForwardedPorts } from './caller.js';
@@ -106,6 +107,8 @@ function refusalOf(cause: string | undefined): GatewayError {
 declare module 'fastify' {
   interface FastifyRequest {
     trace: Trace;
+    /** Of both planes, by a cookie or of the command line; null for requests with a key or token. */
+    session: Session | null;
   }
 }
 

@@ -3,7 +3,7 @@
  * which proves by its verifier (RFC 7636) that it is the one that asked.
  */
 import { hash } from 'node:crypto';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
@@ -14,7 +14,7 @@ import { arrivalOf, judgeSession } from '../../teams/sessions/browser-request.js
 import { commandLineToken, type Session, type Sessions } from '../../teams/sessions/sessions.js';
 import { actorOf, type Person, type Persons, whoOf } from '../../teams/sign-in/persons.js';
 import { noteEvent } from '../../telemetry/audit.js';
-import { HIDDEN, sendPage } from './pages.js';
+import { HIDDEN, sendOn, sendPage } from './pages.js';
 
 export interface CommandLineOptions {
   /** Of the console. */
@@ -54,7 +54,9 @@ export function registerCommandLine(app: FastifyInstance, own: URL, options: Com
     ];
     const question = { action: '/auth/cli', hidden: { ...asked, csrf }, yes: 'Yes, let it act as me' };
     const no = `http://127.0.0.1:${asked.port}/?no=1`;
-    return sendPage(askHere(reply), 200, 'Let the command line act as you?', lines, ['No', no], question);
+    // The page posts to itself and needs its origin for that, which `no-referrer` would hide.
+    reply.header('referrer-policy', 'same-origin');
+    return sendPage(reply, 200, 'Let the command line act as you?', lines, ['No', no], question);
   });
 
   app.post('/auth/cli', HIDDEN, async (request, reply) => {
@@ -65,8 +67,7 @@ export function registerCommandLine(app: FastifyInstance, own: URL, options: Com
     const given: Given = { holder: person.id, challenge: asked.challenge, atMs: clock.now() };
     await store.documents.create(documentOf(code), JSON.stringify(given), 2 * CODE_LASTS_MS);
     const back = `http://127.0.0.1:${asked.port}/?code=${code}`;
-    reply.header('refresh', `0;url=${back}`);
-    return sendPage(reply, 200, 'The command goes on', ['Go back to your terminal.'], ['Go on', back]);
+    return sendOn(reply, back, 'The command goes on', 'Go back to your terminal.');
   });
 
   app.post('/auth/cli/exchange', HIDDEN, async (request, reply) => {
@@ -85,9 +86,6 @@ export function registerCommandLine(app: FastifyInstance, own: URL, options: Com
       });
   });
 }
-
-/** The page posts to itself and needs its origin for that, which `no-referrer` would hide. */
-const askHere = (reply: FastifyReply) => reply.header('referrer-policy', 'same-origin');
 
 const documentOf = (code: string) => `sign-in-cli:${hash('sha256', code, 'base64url')}`;
 

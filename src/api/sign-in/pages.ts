@@ -32,7 +32,8 @@ export function registerPageErrors(scope: FastifyInstance): void {
     reply.headers(HEADERS);
   });
   scope.setErrorHandler((thrown: FastifyError, request, reply) => {
-    const error = thrown instanceof StoreUnavailable ? storeAway(thrown) : thrown;
+    const isAway = thrown instanceof StoreUnavailable;
+    const error = isAway ? new GatewayError('not_ready', { retryAfterS: 5, cause: thrown }) : thrown;
     const wantsPage = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
     if (!wantsPage) throw error;
     const known = asGatewayError(error);
@@ -45,10 +46,6 @@ export function registerPageErrors(scope: FastifyInstance): void {
     const lines = [detail, help, `${code}, request ${request.id}`];
     return sendPage(reply, known.status, title, lines, [label, address]);
   });
-}
-
-function storeAway(cause: StoreUnavailable): GatewayError {
-  return new GatewayError('not_ready', { retryAfterS: 5, cause });
 }
 
 /** A question: a form, beside a link for the answer no. */
@@ -71,6 +68,11 @@ export function sendPage(
   const form = question === undefined ? '' : formOf(question);
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)} · dsp-gateway</title><style>${STYLE}</style><main><h1>${escaped(title)}</h1>${paragraphs}${form}<p><a href="${escaped(address)}">${label}</a></p></main></html>`;
   return reply.code(status).type('text/html; charset=utf-8').send(html);
+}
+
+/** A page that goes on by itself. Not a redirect: after one from another site a browser would not send the strict cookie. */
+export function sendOn(reply: FastifyReply, to: string, title: string, ...lines: string[]): FastifyReply {
+  return sendPage(reply.header('refresh', `0;url=${to}`), 200, title, lines, ['Go on', to]);
 }
 
 function formOf({ action, hidden, yes }: Question): string {

@@ -18,7 +18,7 @@ import { type Actor, noteEvent } from '../../telemetry/audit.js';
 import { revokeMadeBy } from '../admin/keys.js';
 import { type Account, createAttempts, isAccount } from './attempts.js';
 import { registerCommandLine } from './command-line.js';
-import { HIDDEN, registerPageErrors, sendPage } from './pages.js';
+import { HIDDEN, registerPageErrors, sendOn } from './pages.js';
 
 export interface SignInOptions {
   readonly plane: 'data' | 'admin';
@@ -119,14 +119,7 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
       'set-cookie',
       writeSessionCookie(sessions.cookie, session.id, PERSON_LIFETIME_MS / 1000, isSecure),
     );
-    // Not a redirect: after one from another site the browser would not send the strict cookie.
-    return sendPage(
-      reply.header('refresh', `0;url=${attempt.to}`),
-      200,
-      'Signed in',
-      [],
-      ['Go on', attempt.to],
-    );
+    return sendOn(reply, attempt.to, 'Signed in');
   });
 }
 

@@ -83,16 +83,8 @@ function Tools({ of: session, all, changed }: ToolsProps) {
   const { id, by, holder, use } = session;
   const name = nameOf(session);
   const own = all.filter((one) => one.by === 'person' && one.holder === holder);
-  const end = () =>
-    act(
-      () => api.send('DELETE', `/admin/v1/sessions/${encodeURIComponent(id)}`),
-      'The session has ended.',
-    ).then(changed);
-  const endAll = () =>
-    act(
-      () => api.send('POST', `/admin/v1/persons/${encodeURIComponent(holder)}/revoke-sessions`),
-      `All sessions of ${name} have ended.`,
-    ).then(changed);
+  const end = (method: 'DELETE' | 'POST', path: string, words: string) => () =>
+    act(() => api.send(method, `/admin/v1/${path}`), words).then(changed);
   return (
     <span class="tools">
       {session.isYours ? null : (
@@ -101,7 +93,7 @@ function Tools({ of: session, all, changed }: ToolsProps) {
           title={`End the session of ${name}, ${use}`}
           grave
           question={<p>Within a second every replica refuses it. {AGAIN[by]}</p>}
-          act={end}
+          act={end('DELETE', `sessions/${id}`, 'The session has ended.')}
         />
       )}
       {own.length < 2 ? null : (
@@ -115,7 +107,7 @@ function Tools({ of: session, all, changed }: ToolsProps) {
               {AGAIN.person}
             </p>
           }
-          act={endAll}
+          act={end('POST', `persons/${holder}/revoke-sessions`, `All sessions of ${name} have ended.`)}
         />
       )}
     </span>

@@ -1,6 +1,6 @@
 /** The verdict in words: how it is, which part, since when, and what it costs. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { costOf } from '../../lib/words.js';
+import { costOf, sentence } from '../../lib/words.js';
 import { moment, span } from '../ui/format.js';
 
 export type Status = AnswerTo<'GET /admin/v1/status'>;
@@ -43,7 +43,7 @@ export function headlineOf({ verdict: { level, findings }, reports }: Judged): {
 /** `Not well for 12 min, since 2026-11-29 01:20 UTC.`; empty: not known */
 export function wholeOf({ level, since }: Status['verdict'], nowMs: number): string {
   const lasts = lastsOf({ since, says: '' }, nowMs);
-  return lasts === '' ? '' : `${level.charAt(0).toUpperCase()}${level.slice(1)} ${lasts}.`;
+  return lasts === '' ? '' : sentence(`${level} ${lasts}`);
 }
 
 /** `for 12 min, since 2026-11-29 01:20 UTC`; empty: not known, or told by the finding itself */

@@ -1,7 +1,7 @@
 /** The verdict: is it well; if not, which part, since when, what it costs, and what to do. */
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
-import { costOf } from '../../lib/words.js';
+import { costOf, sentence } from '../../lib/words.js';
 import { counted, moment, span } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Button, Card, Tag } from '../ui/parts.js';
@@ -32,7 +32,7 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
         </p>
       </div>
       {whole === '' || isOld ? null : <p>{whole}</p>}
-      {words.endsWith(cost) ? null : <p>{`${cost.slice(0, 1).toUpperCase()}${cost.slice(1)}.`}</p>}
+      {words.endsWith(cost) ? null : <p>{sentence(cost)}</p>}
       {verdict.findings.length === 0 ? null : (
         <ul class="findings">
           {verdict.findings.map((found) => (

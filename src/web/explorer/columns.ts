@@ -119,6 +119,11 @@ export function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** What a measure is counted in; null: pieces, or an unknown currency. */
+export function unitWord({ unit }: Pick<ReportColumn, 'unit'>, currency: string | null): string | null {
+  return unit === 'share' ? '%' : unit === 'money' ? currency : null;
+}
+
 /** The text of a cell, without a unit. */
 export function shown(value: unknown, numeric: boolean): string {
   if (value === null || value === undefined) return '';

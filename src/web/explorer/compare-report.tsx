@@ -4,7 +4,15 @@ import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { monthsApart, otherPeriod, pairsInWords, periodsInWords } from './against.js';
-import { chosenFirst, currencyOf, exactly, type ReportColumn, titleOf, written } from './columns.js';
+import {
+  chosenFirst,
+  currencyOf,
+  exactly,
+  type ReportColumn,
+  titleOf,
+  unitWord,
+  written,
+} from './columns.js';
 import {
   type Change,
   type ComparedGroup,
@@ -161,9 +169,9 @@ function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
 }
 
 /** `Spent, USD` */
-function unitWords({ title, unit }: ReportColumn, currency: string | null): string {
-  if (unit === 'money') return currency === null ? title : `${title}, ${currency}`;
-  return unit === 'share' ? `${title}, %` : title;
+function unitWords(column: ReportColumn, currency: string | null): string {
+  const unit = unitWord(column, currency);
+  return unit === null ? column.title : `${column.title}, ${unit}`;
 }
 
 type TextOf = (value: number | null) => string;
@@ -185,6 +193,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
   const by = spanIn(view.by);
   const { times, steps, lines } = useMemo(() => {
     const spans = spansOf(now, by);
+    const here = spans.map(({ days }) => days);
     const there = besideSpans(spans, before, monthsApart(view, now));
     return {
       times: spans.map(({ start }) => Date.parse(start) / 1000),
@@ -196,15 +205,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
         })),
       },
       lines: [
-        {
-          title: periodWords(now),
-          color: '--c1',
-          values: spanValues(
-            report.rows,
-            spans.map(({ days }) => days),
-            column,
-          ),
-        },
+        { title: periodWords(now), color: '--c1', values: spanValues(report.rows, here, column) },
         {
           title: periodWords(before),
           color: '--c3',

@@ -34,17 +34,11 @@ function Explorer() {
       <Shell product="explorer" sections={[{ name: '', title: 'Choose a team', view }]} who={{ name }} />
     );
   }
-  const sections = keys ? OF_MAKERS : SECTIONS;
+  const own =
+    teams.length > 1 ? { more: <SwitchTeam person={person} choose={choose} /> } : { role: team.name };
   // A switch begins anew, as all that was loaded is of the other team.
-  return teams.length > 1 ? (
-    <Shell
-      key={team.id}
-      product="explorer"
-      sections={sections}
-      who={{ name, more: <SwitchTeam person={person} choose={choose} /> }}
-    />
-  ) : (
-    <Shell key={team.id} product="explorer" sections={sections} who={{ name, role: team.name }} />
+  return (
+    <Shell key={team.id} product="explorer" sections={keys ? OF_MAKERS : SECTIONS} who={{ name, ...own }} />
   );
 }
 

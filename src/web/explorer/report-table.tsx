@@ -209,8 +209,8 @@ function roomOf(
 export const Calculated = ({ of }: { readonly of: readonly ReportColumn[] }) =>
   of.length === 0 ? null : (
     <p>
-      Calculated on this page from sums: {of.map(wordsOf).join(', ')}. The platform’s reports and CSV do not
-      have them.
+      Calculated on this page from sums: {of.map(wordsOf).join(', ')}. The platform’s reports do not have
+      them, nor has the CSV of its rows and columns.
     </p>
   );
 

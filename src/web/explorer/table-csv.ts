@@ -1,5 +1,5 @@
 /** The table as it is shown, as CSV. Pure. */
-import { currencyOf, type ReportColumn, shown } from './columns.js';
+import { currencyOf, type ReportColumn, shown, unitWord } from './columns.js';
 import { csvOf, safe } from './join-csv.js';
 import { cellOf, type Report, type Row } from './parse.js';
 import type { Span } from './spans.js';
@@ -41,9 +41,9 @@ export function tableCsv({ rows, columns, meta, spans, by, currency }: Table): s
 type Part = readonly [head: string, cell: (row: Row) => string];
 
 /** `Spent (USD)`, `CTR (%)` */
-function headOf({ title, unit }: ReportColumn, currency: string | null): string {
-  const told = unit === 'share' ? '%' : unit === 'money' ? currency : null;
-  return told === null ? title : `${title} (${told})`;
+function headOf(column: ReportColumn, currency: string | null): string {
+  const unit = unitWord(column, currency);
+  return unit === null ? column.title : `${column.title} (${unit})`;
 }
 
 const textOf = (value: unknown): string =>

@@ -129,7 +129,7 @@ describe('a command that asks to act as a person', () => {
     expect(codeOf(await call(opened, '/admin/v1/teams', token))).toBe('401 invalid_session');
   });
 
-  it('is let in for 8 hours, also after an idle one', async () => {
+  it('is let in for 8 hours, also without a call in between', async () => {
     const opened = await company();
     const token = await tokenFor(opened);
     opened.clock.pass(8 * HOUR - MINUTE);
@@ -174,7 +174,7 @@ describe('a code for the command line', () => {
     );
   });
 
-  it.each([[5], [null], [{}], [['a']]])('is not %j, nor is a verifier', async (other) => {
+  it.each([[5], [null], [{}], [['a']]])('is refused as %j, and so is a verifier', async (other) => {
     const opened = await company();
     for (const payload of [
       { code: other, verifier: VERIFIER },
@@ -185,14 +185,14 @@ describe('a code for the command line', () => {
     }
   });
 
-  it('is given to one of two commands that have it at once', async () => {
+  it('gives a session to one of two commands that send it at once', async () => {
     const opened = await company();
     const code = await codeFor(opened);
     const both = await Promise.all([exchange(opened, code), exchange(opened, code)]);
     expect(both.map(({ statusCode }) => statusCode).sort()).toEqual([201, 400]);
   });
 
-  it('is not given to a person who has lost the role meanwhile', async () => {
+  it('gives no session to a person who has lost the role meanwhile', async () => {
     const opened = await company();
     const code = await codeFor(opened);
     opened.provider.claims = { ...opened.provider.claims, groups: [] };
@@ -237,7 +237,7 @@ describe('a code for the command line', () => {
 });
 
 describe('the session of a command', () => {
-  it('is none of a browser, and a browser’s is none of a command', async () => {
+  it('is refused in a cookie, as a browser’s session is in a header', async () => {
     const opened = await company();
     const token = await tokenFor(opened);
     const cookie = `dgw_console=${token.slice(4)}`;
@@ -249,7 +249,7 @@ describe('the session of a command', () => {
     expect(codeOf(await call(opened, '/admin/v1/me', 'dgs_short'))).toBe('401 invalid_admin_token');
   });
 
-  it('stands in the list, and an operator ends it, or all of the person', async () => {
+  it('is listed, and an operator ends it, or all sessions of the person', async () => {
     const opened = await company();
     const token = await tokenFor(opened);
     const list = async () =>
@@ -369,7 +369,7 @@ describe('dsp-gateway login', () => {
     expect(sessions.json()).toMatchObject({ sessions: [{ use: 'console' }] });
   });
 
-  it('of which an operator ends the session says so, and sessions revoke takes a person too', async () => {
+  it('is told to sign in again after an operator has ended the session; sessions revoke ends those of a person too', async () => {
     const { run, login, gateway, clock } = await atTerminal();
     await login();
     const { sessions } = (await gateway.manage('GET', '/sessions')) as { sessions: { holder: string }[] };
@@ -380,7 +380,7 @@ describe('dsp-gateway login', () => {
     expect([code, stderr]).toEqual([77, expect.stringMatching(/session at .* has ended.*dsp-gateway login/)]);
   });
 
-  it('says no when the person does', async () => {
+  it('ends with an error when the person says no', async () => {
     const { run } = await atTerminal();
     const refused = await run(['login'], async (url) => {
       const port = new URL(url).searchParams.get('port');

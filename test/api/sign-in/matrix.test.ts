@@ -205,7 +205,8 @@ written by a test (\`npx vitest run test/api/sign-in/matrix.test.ts --update\`),
 
 - A *token* is an admin token of a role; a *person* has signed in with a company account and has the role by \`auth.oidc.people\`. The
   command line of a person (\`dsp-gateway login\`) may what the person may. Whoever has a session of the console may also end it.
-- \`POST …/session\` is the sign-in itself, so everybody may try.
+- \`POST …/session\` is the sign-in with a token or key, so everybody may try. It is refused to a page of another origin: on the data plane
+  the person's, who is here at the public address.
 `;
 
 const DATA = `The team has all scopes here; without a scope its calls are refused with 403. A key that a person made has the scopes of

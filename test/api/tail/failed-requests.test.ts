@@ -21,7 +21,7 @@ function processes(count: number) {
   });
 }
 
-it('the process that answered it, another one, and none has a request', async () => {
+it('a request is found in the process that answered it and from another one, and an unknown id is not found', async () => {
   const [one, other, third] = processes(3);
   one?.note(FAILED);
   const line = { at: '2026-11-21T12:00:00.000Z', ...FAILED };
