@@ -145,9 +145,18 @@ function oldSecret({ revokedAt, previous }: ShownKey, nowMs: number): string | n
   return `${previous.prefix}…, ends ${until(previous.validUntil, nowMs)}`;
 }
 
-function stateOf({ revokedAt, expiresAt }: ShownKey, nowMs: number): string {
+/** Why a valid key is refused. */
+const REFUSALS: Readonly<Record<NonNullable<ShownKey['refused']>, string>> = {
+  'long-ago': 'refused: its maker must sign in again',
+  'not-allowed': 'refused: its maker may have no keys',
+  'team-disabled': 'refused: team disabled',
+};
+
+function stateOf({ revokedAt, expiresAt, refused }: ShownKey, nowMs: number): string {
   if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && Date.parse(expiresAt) <= nowMs ? 'expired' : 'valid';
+  if (expiresAt !== null && Date.parse(expiresAt) <= nowMs) return 'expired';
+  // A newer release may have another reason.
+  return refused ? (REFUSALS[refused] ?? 'refused') : 'valid';
 }
 
 /** A key that ends so soon is warned of, as by `doctor`. */

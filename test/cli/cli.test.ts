@@ -170,6 +170,13 @@ describe('keys', () => {
     const all = (await done('keys list --json')).json<{ id: string; revokedAt: string | null }[]>();
     expect(all.find((one) => one.id === id)?.revokedAt).toEqual(expect.any(String));
   });
+
+  it('are listed as refused with the reason while their team is disabled', async () => {
+    await done('teams create off');
+    await done('keys issue off');
+    await done('teams update off --disabled');
+    expect((await done('keys list off')).stdout).toMatch(/ refused: team disabled +never /);
+  });
 });
 
 it('a rolled key is told with its own end and that of the old secret, and a warning within 14 days', async () => {
