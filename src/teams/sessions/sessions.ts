@@ -1,5 +1,6 @@
 /**
- * Sessions of console and explorer, in the store. While it is away, those of the console can read, see kept-sessions.ts.
+ * Sessions of console, explorer and command line, in the store. While it is away, those of console and command line can read,
+ * see kept-sessions.ts.
  *
  * The store has only a digest of a session's id, and a MAC under the id of the token or key that signed in. So a copy of the
  * store opens no session and confirms no guess, even of a short token.
@@ -22,6 +23,7 @@ import {
 
 /** Limit of sign-ins per holder, so that no key can fill the store. */
 const SIGN_INS = { capacity: 100, refillPerMs: 100 / 3_600_000, ttlMs: 3_600_000 };
+
 export interface Session {
   readonly id: string;
   /** Name of the admin token, or id of the team's key, or of the person. */
@@ -193,7 +195,7 @@ function notReady(cookie: SessionKind, storeName: string, cause: StoreUnavailabl
   return new GatewayError('not_ready', {
     detail: isFull
       ? `${storeName} has no room for another session.`
-      : `${storeName} is unavailable, so this page cannot check your sign-in. Reports are still served.`,
+      : `${storeName} is unavailable, so your sign-in cannot be checked. Reports are still served.`,
     help: isFull
       ? 'Call with a key or token in a header, or ask your operator to make room: redis.idempotencyMaxBytes, or the disk of the embedded store.'
       : cookie === 'dgw_explorer'

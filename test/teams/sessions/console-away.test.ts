@@ -119,7 +119,7 @@ it('a refusal of a session names Redis, and the command that shows what is wrong
   await expect(sessions.find('an id')).rejects.toMatchObject({
     code: 'not_ready',
     options: {
-      detail: 'Redis is unavailable, so this page cannot check your sign-in. Reports are still served.',
+      detail: 'Redis is unavailable, so your sign-in cannot be checked. Reports are still served.',
       help: 'Try again in a minute; your operator sees the cause with dsp-gateway status.',
     },
   });

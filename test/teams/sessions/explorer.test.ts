@@ -456,7 +456,7 @@ describe('the store', () => {
     const refused = await get('/gateway/v1/me');
     expect([outcomeOf(refused), refused.headers['retry-after']]).toEqual(['503 not_ready', '5']);
     expect(refused.json()).toMatchObject({
-      detail: expect.stringContaining('cannot check your sign-in'),
+      detail: expect.stringContaining('your sign-in cannot be checked'),
       help: expect.stringContaining('your operator sees the cause'),
     });
     expect((await gateway.call('/gateway/v1/me', { key })).status).toBe(200);
