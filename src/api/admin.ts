@@ -61,7 +61,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   const routes = (scope: FastifyInstance) => {
     registerSession(scope, { auth, registry, clock });
     if (config.server.metricsAuth) registerMetrics(scope, { ...metrics, hosts: null });
-    registerSessions(scope, services);
+    registerSessions(scope, services, auth);
     registerStatus(scope, services, { readiness: () => readiness(options), dataUrl: options.dataUrl });
     registerDoctor(scope, services, () => readiness(options));
     registerTeams(scope, services);

@@ -10,6 +10,7 @@ import {
   revokeSession,
   revokeSessionsOfPerson,
 } from '../api/operations/session.js';
+import { isLoopback } from '../config/sign-in-settings.js';
 import { randomBuffer } from '../lib/chance.js';
 import { challengeOf, commandCode } from '../lib/command-code.js';
 import { recordForm } from '../lib/record.js';
@@ -19,7 +20,7 @@ import { ADMIN_PLANE, type ClientOptions, LOGIN, openPlane } from './client.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { command, group, show } from './define.js';
 import { readId } from './flags.js';
-import { savedSession, saveSession, sessionFile } from './session-file.js';
+import { SavedSession, savedSession, saveSession, sessionFile } from './session-file.js';
 import { counted, until } from './span.js';
 import { renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
@@ -30,14 +31,12 @@ type OpenSession = AnswerOf<typeof listSessions>['sessions'][number];
 const WAIT_MS = 600_000;
 
 const Ways = recordForm(Type.Object({ company: Type.Boolean() }));
-const Issued = recordForm(
-  Type.Object({ token: Type.String(), name: Type.String(), role: Type.String(), expiresAt: Type.String() }),
-);
+const Issued = recordForm(Type.Intersect([SavedSession, Type.Object({ role: Type.String() })]));
 
 export const addLoginCommand = command<ClientOptions & { readonly browser: boolean }>({
   name: 'login',
   plane: ADMIN_PLANE,
-  description: 'Sign in with your company account; commands then act as you, for 8 hours.',
+  description: 'Sign in with your company account; commands then act as you, for 8 hours at most.',
   examples: ['login', 'login --url https://gateway.company.example', 'login --no-browser'],
   own: (added) => added.option('--no-browser', 'only show the address to open'),
   async run({ options, terminal }) {
@@ -50,16 +49,19 @@ export const addLoginCommand = command<ClientOptions & { readonly browser: boole
       );
     const verifier = randomBuffer(32).toString('base64url');
     const challenge = challengeOf(verifier);
-    const code = await codeFromBrowser(terminal, options.browser, (port) => {
-      const query = new URLSearchParams({ port: String(port), challenge });
-      return { page: `${client.base}/auth/cli?${query}`, shown: commandCode(challenge) };
-    });
+    const { code, from } = await answerOfBrowser(terminal, options.browser, client.base, challenge);
+    // Else another gateway could pass the page of this one on, and use what the person says yes to.
+    if (from !== new URL(client.base).origin && !isLoopback(client.base))
+      throw new CommandError(
+        `you signed in at ${from ?? 'an unknown address'}, and this command asks ${client.base}; use: dsp-gateway login --url ${from ?? '<address of the console>'}`,
+        EXIT.denied,
+      );
     const text = await client.ask({ method: 'POST', path: '/auth/cli/exchange', body: { code, verifier } });
     const issued = Issued.parse(text);
     if (issued === null) throw new CommandError('the gateway gave no session', EXIT.unavailable);
     const { token, name, expiresAt, role } = issued;
     saveSession(client.base, { token, name, expiresAt }, terminal.env);
-    const file = sessionFile(terminal.env);
+    const file = sessionFile(client.base, terminal.env);
     show(terminal, options, { name, role, expiresAt, file }, () =>
       renderFields([
         ['signed in as', name],
@@ -71,22 +73,34 @@ export const addLoginCommand = command<ClientOptions & { readonly browser: boole
   },
 });
 
-type Asking = (port: number) => { readonly page: string; readonly shown: string };
+/** What the browser brings back from the gateway's page. */
+interface Answered {
+  readonly code: string;
+  /** The gateway that gave the code: `iss` (RFC 9207). */
+  readonly from: string | null;
+}
 
 /** Listens on this machine for the browser that comes back from the gateway's page. @throws CommandError */
-async function codeFromBrowser(terminal: Terminal, opens: boolean, asking: Asking): Promise<string> {
+async function answerOfBrowser(
+  terminal: Terminal,
+  opens: boolean,
+  base: string,
+  challenge: string,
+): Promise<Answered> {
   const server = createServer();
   try {
-    return await new Promise<string>((resolve, reject) => {
+    return await new Promise<Answered>((resolve, reject) => {
       server.on('request', (request, response) => {
         // Any page and program of this machine may ask here, also for what is no address.
         const [, query = ''] = (request.url ?? '').split('?');
-        const searchParams = new URLSearchParams(query);
-        const code = searchParams.get('code');
-        const isNo = searchParams.has('no');
-        if (code === null && !isNo) return void response.writeHead(404).end();
+        const given = new URLSearchParams(query);
+        const code = given.get('code');
+        const isOurs = given.get('challenge') === challenge && (code !== null || given.has('no'));
+        if (!isOurs) return void response.writeHead(404).end();
         response.once('close', () =>
-          code === null ? reject(new CommandError(SAID_NO, EXIT.denied)) : resolve(code),
+          code === null
+            ? reject(new CommandError(SAID_NO, EXIT.denied))
+            : resolve({ code, from: given.get('iss') }),
         );
         answer(response, code === null ? 'Nothing was done.' : 'Go back to your terminal.');
       });
@@ -94,9 +108,12 @@ async function codeFromBrowser(terminal: Terminal, opens: boolean, asking: Askin
         reject(new CommandError('nobody signed in for 10 minutes; nothing was done', EXIT.unavailable)),
       );
       server.once('error', reject).listen(0, '127.0.0.1', () => {
-        const { page, shown } = asking((server.address() as AddressInfo).port);
+        const { port } = server.address() as AddressInfo;
+        const page = `${base}/auth/cli?${new URLSearchParams({ port: String(port), challenge })}`;
         terminal.say(`Sign in here, with a browser on this machine:\n\n  ${page}\n\n`);
-        terminal.say(`The page asks about a command with the code ${shown}. Waiting; Ctrl-C ends it.\n`);
+        terminal.say(
+          `The page asks about a command with the code ${commandCode(challenge)}. Waiting; Ctrl-C ends it.\n`,
+        );
         if (opens) terminal.browse?.(page);
       });
     });

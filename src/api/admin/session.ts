@@ -49,7 +49,7 @@ export function registerSession(app: FastifyInstance, options: ConsoleSessionOpt
   serve(app, getSession, async ({ caller, session }) => describe(caller, session ?? notSignedIn('token')));
   serve(app, closeSession, async (request, reply) => {
     const session = request.session ?? notSignedIn('token');
-    await (session.byHeader ? auth.commandLine : sessions).close(session.id);
+    await (session.byHeader ? auth.commandLine : sessions).close(session);
     // A failing audit must not keep the session open.
     await audit('session.close', request.actor).catch((error: unknown) => {
       request.log.warn({ err: error }, 'failed to record the end of a session in the audit');

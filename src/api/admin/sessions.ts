@@ -3,10 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import type { Services } from '../../server/services.js';
 import { listSessions, type OpenSession } from '../../teams/sessions/all-sessions.js';
-import { endSession, type SessionKind, sessionDocument } from '../../teams/sessions/session-records.js';
-import { type Actor, noteEvent } from '../../telemetry/audit.js';
+import { endSession, type SessionKind } from '../../teams/sessions/session-records.js';
+import { type Actor, auditLine } from '../../telemetry/audit.js';
 import type { AnswerOf } from '../operations/operation.js';
 import * as calls from '../operations/session.js';
+import type { AdminAuth } from './authenticate-admin.js';
 import { serve } from './serve.js';
 
 type Shown = AnswerOf<typeof calls.listSessions>['sessions'][number];
@@ -17,21 +18,37 @@ const USES: Readonly<Record<SessionKind, Shown['use']>> = {
   dgw_cli: 'command line',
 };
 
-export function registerSessions(app: FastifyInstance, services: Services): void {
-  const { store, clock } = services;
+/** @param auth with the sessions that this process may also accept from memory */
+export function registerSessions(
+  app: FastifyInstance,
+  services: Services,
+  auth: Pick<AdminAuth, 'sessions' | 'commandLine'>,
+): void {
+  const { store, clock, registry, directory } = services;
   const list = () => listSessions(store.documents, clock);
-  async function end(session: OpenSession, actor: Actor): Promise<void> {
-    await endSession(store.documents, session.document, clock);
-    const event = {
-      action: 'session.revoke',
-      subject: session.holder,
-      before: { use: USES[session.kind], id: session.id },
-    };
-    await noteEvent(services, event, actor);
+  const end = (session: OpenSession) => {
+    if (session.kind === 'dgw_explorer') return endSession(store.documents, session.document, clock);
+    return (session.kind === 'dgw_cli' ? auth.commandLine : auth.sessions).close(session);
+  };
+  /** Written first: what cannot be audited ends nothing. */
+  async function endAll(sessions: readonly OpenSession[], actor: Actor): Promise<void> {
+    const audit = sessions.map(({ holder, kind, id }) => {
+      const event = { action: 'session.revoke', subject: holder, before: { use: USES[kind], id } };
+      return auditLine(event, actor, clock.now());
+    });
+    if (audit.length > 0) await registry.commit({ writes: new Map(), audit });
+    await Promise.all(sessions.map(end));
   }
+  /** Also those that began with a key of his own. */
+  const isOf =
+    (person: string) =>
+    ({ isPerson, kind, holder }: OpenSession) =>
+      isPerson === true
+        ? holder === person
+        : kind === 'dgw_explorer' && directory.key(holder)?.maker === person;
 
   serve(app, calls.listSessions, async ({ session }) => {
-    const own = session && sessionDocument(session.byHeader ? 'dgw_cli' : 'dgw_console', session.id);
+    const own = session?.document ?? null;
     return { sessions: (await list()).map((one) => show(one, own, services)) };
   });
   serve(app, calls.revokeSession, async ({ params, actor }) => {
@@ -41,11 +58,11 @@ export function registerSessions(app: FastifyInstance, services: Services): void
         detail: 'There is no open session with this id.',
         help: 'GET /admin/v1/sessions lists those that are open.',
       });
-    await end(session, actor);
+    await endAll([session], actor);
   });
   serve(app, calls.revokeSessionsOfPerson, async ({ params, actor }) => {
-    const own = (await list()).filter(({ isPerson, holder }) => isPerson === true && holder === params.id);
-    for (const session of own) await end(session, actor);
+    const own = (await list()).filter(isOf(params.id));
+    await endAll(own, actor);
     return { revoked: own.length };
   });
   serve(app, calls.getCaller, async ({ session, caller: { name, role } }) => {

@@ -106,8 +106,7 @@ export function registerExplorerSession(app: FastifyInstance, options: ExplorerS
   serveTeam(app, closeExplorerSession, async (_call, request, reply) => {
     // Works with a currently invalid key too: the session must not revive with the key.
     if (request.session === null) enter(identify, request);
-    const { id } = request.session ?? notSignedIn('key');
-    await sessions.close(id);
+    await sessions.close(request.session ?? notSignedIn('key'));
     const cookie = endSessionCookie(sessions.cookie, arrivalOf(request).secure);
     return reply.code(204).headers({ 'set-cookie': cookie, 'cache-control': 'no-store' }).send();
   });

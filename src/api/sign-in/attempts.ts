@@ -24,6 +24,8 @@ const Attempt = recordForm(
     to: Type.String(),
     beganAtMs: Type.Number(),
     account: Type.Optional(Type.Enum([...ACCOUNTS])),
+    /** The browser's session before: its strict cookie does not come with the callback. */
+    before: Type.Optional(Type.String()),
   }),
 );
 type Attempt = RecordOf<typeof Attempt>;
@@ -61,8 +63,12 @@ export function createAttempts({ plane, own, isSecure, path, sealer, store, cloc
     /**
      * @param to where the person goes afterwards; another site, and no path, becomes the page of this plane
      * @param account absent: whichever is signed in at the provider
+     * @param before document of the browser's session, if it has one
      */
-    begin(to: unknown, account?: Account): { readonly checks: Checks; readonly cookie: string } {
+    begin(
+      to: unknown,
+      { account, before }: { account?: Account; before?: string } = {},
+    ): { readonly checks: Checks; readonly cookie: string } {
       const random = () => randomBuffer(32).toString('base64url');
       const checks = { state: random(), nonce: random(), verifier: random() };
       const attempt: Attempt = {
@@ -70,6 +76,7 @@ export function createAttempts({ plane, own, isSecure, path, sealer, store, cloc
         to: ownPage(to, own) ?? home,
         beganAtMs: clock.now(),
         ...(account && { account }),
+        ...(before !== undefined && { before }),
       };
       const sealed = sealer.seal(Buffer.from(JSON.stringify(attempt)), context);
       return { checks, cookie: cookie(checks.state, sealed, LASTS_MS / 1000) };

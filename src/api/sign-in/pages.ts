@@ -1,5 +1,5 @@
 /** The few pages of a sign-in, without scripts: most of the time nobody sees them. */
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asGatewayError, GatewayError } from '../../errors.js';
 import { toProblem } from '../../lib/http/problem.js';
 import { StoreUnavailable } from '../../store/port.js';
@@ -89,4 +89,19 @@ const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', 
 
 function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (char) => ENTITIES[char] as string);
+}
+
+/** @throws GatewayError `sign_in_failed` where the callback would not find its cookie, and inside of another page */
+export function checkPlace({ host, headers }: FastifyRequest, own: URL): void {
+  const detail =
+    (headers['sec-fetch-dest'] ?? 'document') !== 'document'
+      ? 'A sign-in is a page of its own, not a part of another one.'
+      : host !== own.host
+        ? `Sign in at ${own.origin}; this request names another host.`
+        : null;
+  if (detail === null) return;
+  throw new GatewayError('sign_in_failed', {
+    detail,
+    help: `Open ${own.origin}; a proxy that changes the host must be in server.trustedProxies and send x-forwarded-host.`,
+  });
 }

@@ -18,7 +18,7 @@ import { type Actor, noteEvent } from '../../telemetry/audit.js';
 import { revokeMadeBy } from '../admin/keys.js';
 import { type Account, createAttempts, isAccount } from './attempts.js';
 import { registerCommandLine } from './command-line.js';
-import { HIDDEN, registerPageErrors, sendOn } from './pages.js';
+import { checkPlace, HIDDEN, registerPageErrors, sendOn } from './pages.js';
 
 export interface SignInOptions {
   readonly plane: 'data' | 'admin';
@@ -76,7 +76,11 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
     const account = isAccount(given) ? given : undefined;
     request.again = { ...(typeof to === 'string' && { to }), ...(account && { account }) };
     checkPlace(request, own);
-    const { checks, cookie } = attempts.begin(to, account);
+    const before = await knownDocument(request, sessions);
+    const { checks, cookie } = attempts.begin(to, {
+      ...(account && { account }),
+      ...(before !== null && { before }),
+    });
     const url = await provider.signInUrl(callback.href, checks, account && PROMPTS[account]);
     return reply.header('set-cookie', cookie).header('cache-control', 'no-store').redirect(url.href, 302);
   });
@@ -106,7 +110,7 @@ function registerFlow(app: FastifyInstance, own: URL, options: SignInOptions): v
       await noteRefusal(person, actor, options);
       throw noAccess(from.claims, plane);
     }
-    await closeKnown(request, sessions);
+    if (attempt.before !== undefined) await sessions.close({ document: attempt.before });
     const until = new Date(clock.now() + PERSON_LIFETIME_MS).toISOString();
     const event = { action: 'session.open', subject: person.id, after: { plane, until } };
     const team = plane === 'data' ? onlyTeam(person, services) : null;
@@ -134,7 +138,7 @@ function registerSignOut(
     const arrival = arrivalOf(request);
     const session =
       (await judgeSession(arrival, sessions)) ?? notSignedIn(plane === 'admin' ? 'token' : 'key');
-    await sessions.close(session.id);
+    await sessions.close(session);
     const person = session.isPerson ? persons.find(session.holder) : null;
     const event = { action: 'session.close', subject: session.holder, after: { plane } };
     // A failing audit must not keep the session open.
@@ -144,8 +148,11 @@ function registerSignOut(
       });
     const page = plane === 'admin' ? '/' : '/explorer';
     const there = own !== null && session.isPerson ? provider?.signOutUrl(new URL(page, own).href) : null;
-    const location = await Promise.resolve(there ?? null).catch((error: GatewayError) => {
-      log.logger.warn({ code: error.options.internal }, 'signed out here only: the provider is away');
+    const location = await Promise.resolve(there ?? null).catch((error: Partial<GatewayError>) => {
+      log.logger.warn(
+        { code: error.options?.internal ?? 'unreachable' },
+        'signed out here only: the provider is away',
+      );
       return null;
     });
     const cookie = endSessionCookie(sessions.cookie, own?.protocol === 'https:' || arrival.secure);
@@ -154,23 +161,8 @@ function registerSignOut(
   });
 }
 
-/** @throws GatewayError `sign_in_failed` where the callback would not find its cookie, and inside of another page */
-function checkPlace({ host, headers }: FastifyRequest, own: URL): void {
-  const detail =
-    (headers['sec-fetch-dest'] ?? 'document') !== 'document'
-      ? 'A sign-in is a page of its own, not a part of another one.'
-      : host !== own.host
-        ? `Sign in at ${own.origin}; this request names another host.`
-        : null;
-  if (detail === null) return;
-  throw new GatewayError('sign_in_failed', {
-    detail,
-    help: `Open ${own.origin}; a proxy that changes the host must be in server.trustedProxies and send x-forwarded-host.`,
-  });
-}
-
-/** The session that the browser had, if any. */
-async function closeKnown(request: FastifyRequest, sessions: Sessions): Promise<void> {
+/** Document of the session that the browser has, if any. */
+async function knownDocument(request: FastifyRequest, sessions: Sessions): Promise<string | null> {
   const known = await judgeSession(
     { ...arrivalOf(request), method: 'GET', origin: undefined },
     sessions,
@@ -178,7 +170,7 @@ async function closeKnown(request: FastifyRequest, sessions: Sessions): Promise<
     if (error instanceof GatewayError) return null;
     throw error;
   });
-  if (known !== null) await sessions.close(known.id);
+  return known?.document ?? null;
 }
 
 const mayOpen = ({ grant }: Person, plane: SignInOptions['plane']): boolean =>

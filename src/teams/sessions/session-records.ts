@@ -72,7 +72,8 @@ export function createRecords(
     await note();
     const document = sessionDocument(cookie, id);
     // First: a session that nobody can list could not be ended.
-    await listSession(documents, document, endsAtMs(record), clock.now());
+    const isPerson = record.isPerson === true;
+    await listSession(documents, { document, isPerson, endsAtMs: endsAtMs(record) }, clock.now());
     const text = JSON.stringify(record);
     await documents.create(document, text, keptForMs(record, clock.now()));
   }
@@ -113,8 +114,7 @@ export function createRecords(
       void remember(document, Promise.resolve(next));
       return next;
     },
-    async close(id: string): Promise<void> {
-      const document = sessionDocument(cookie, id);
+    async close(document: string): Promise<void> {
       const isOwn = kept?.forget(document) === true;
       const removing = endSession(documents, document, clock);
       // One that is not stored has ended now.

@@ -26,6 +26,8 @@ const SIGN_INS = { capacity: 100, refillPerMs: 100 / 3_600_000, ttlMs: 3_600_000
 
 export interface Session {
   readonly id: string;
+  /** Its name in the store, with which nobody signs in. */
+  readonly document: string;
   /** Name of the admin token, or id of the team's key, or of the person. */
   readonly holder: string;
   /** Whether the holder is a person. */
@@ -38,6 +40,7 @@ export interface Session {
   readonly origin: string;
   /** Required with writes. Only the page knows it, as it is in an answer and not in a cookie. */
   readonly csrf: string;
+  readonly sinceMs: number;
   readonly endsAtMs: number;
   /** Why it may only read: the store is away, and this process accepts it from memory; null: it is in the store. */
   readonly readOnly: string | null;
@@ -74,39 +77,39 @@ export function createSessions(
      * @throws GatewayError `rate_limited` after too many sign-ins; `not_ready`; errors of `note`
      */
     async open(
-      { proof, ...by }: SignedInBy,
+      { proof, sinceMs, ...by }: SignedInBy,
       { host, ownOrigin: origin }: { readonly host: string; readonly ownOrigin: string },
       note: () => Promise<void> = async () => {},
     ): Promise<Session> {
       const id = randomBuffer(32).toString('base64url');
       const nowMs = clock.now();
-      const times = { createdAtMs: nowMs, seenAtMs: nowMs };
+      const times = { createdAtMs: sinceMs ?? nowMs, seenAtMs: nowMs };
       const record: SessionRecord = { ...by, bound: bind(id, proof), host, origin, ...times };
       try {
         await chargeSignIn(store, `${cookie}:${by.holder}`, nowMs);
         await records.store(id, record, note);
-        return sessionOf(id, record, null);
+        return sessionOf(cookie, id, record, null);
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || error instanceof RegistryLost) throw error;
         if (kept === null || error.why === 'no-room') throw notReady(cookie, storeName, error);
         kept.opened.set(sessionDocument(cookie, id), { kept: record, note });
-        return sessionOf(id, record, readOnly);
+        return sessionOf(cookie, id, record, readOnly);
       }
     },
     /** @throws GatewayError `invalid_session`; `not_ready` if that is unknown */
     async find(id: string): Promise<Session> {
       const { record, isKept } = await unlessAway(records.find(id));
       if (record === null || isOver(record, clock.now())) throw invalidSession(cookie);
-      return sessionOf(id, record, isKept ? readOnly : null);
+      return sessionOf(cookie, id, record, isKept ? readOnly : null);
     },
     /** A person acts as another team. @throws GatewayError `invalid_session`; `not_ready` */
     async choose(id: string, team: string): Promise<Session> {
       const record = await unlessAway(records.choose(id, team));
       if (record === null) throw invalidSession(cookie);
-      return sessionOf(id, record, null);
+      return sessionOf(cookie, id, record, null);
     },
-    /** Ended here on return, elsewhere within {@link MEMORY_MS}. @throws GatewayError `not_ready` */
-    close: (id: string): Promise<void> => unlessAway(records.close(id)),
+    /** Ended here on return, elsewhere within half a second. @throws GatewayError `not_ready` */
+    close: ({ document }: Pick<Session, 'document'>): Promise<void> => unlessAway(records.close(document)),
   };
 }
 
@@ -122,6 +125,8 @@ export const commandLineId = (text: string): string | null => COMMAND_LINE_ID.ex
 interface SignedInBy extends Pick<SessionRecord, 'holder' | 'isPerson' | 'team' | 'byHeader'> {
   /** What must still be valid: a token, or the stored hash of a key's secret; of a person, the holder. */
   readonly proof: string;
+  /** When the person signed in, if another session followed from that; default: now. */
+  readonly sinceMs?: number;
 }
 
 async function chargeSignIn({ quotas }: Pick<Store, 'quotas'>, key: string, nowMs: number): Promise<void> {
@@ -156,10 +161,11 @@ export function invalidSession(cookie: SessionKind, detail?: string): GatewayErr
   });
 }
 
-function sessionOf(id: string, record: SessionRecord, readOnly: string | null): Session {
+function sessionOf(cookie: SessionKind, id: string, record: SessionRecord, readOnly: string | null): Session {
   const { holder, isPerson = false, byHeader = false, team = null, host, origin, bound } = record;
   return {
     id,
+    document: sessionDocument(cookie, id),
     holder,
     isPerson,
     byHeader,
@@ -168,6 +174,7 @@ function sessionOf(id: string, record: SessionRecord, readOnly: string | null): 
     origin,
     readOnly,
     csrf: mac(id, 'csrf'),
+    sinceMs: record.createdAtMs,
     endsAtMs: endsAtMs(record),
     binds: (proof) => isSame(bound, bind(id, proof)),
   };

@@ -82,7 +82,11 @@ export type Persons = ReturnType<typeof createPersons>;
 export function createPersons(
   registry: Registry,
   sealer: Sealer,
-  { people, keysNeedSignInDays }: Pick<Config['auth']['oidc'], 'people' | 'keysNeedSignInDays'>,
+  {
+    issuer,
+    people,
+    keysNeedSignInDays,
+  }: Pick<Config['auth']['oidc'], 'issuer' | 'people' | 'keysNeedSignInDays'>,
   clock: Pick<Clock, 'now'>,
 ) {
   /** By the stored value, which is another object after a new sign-in. */
@@ -106,7 +110,9 @@ export function createPersons(
   function open(id: string, { signedInAtMs, sealed }: Stored): Person | null {
     try {
       const { claims, ...who } = Sealed.read(sealer.open(sealed, contextOf(id)).toString(), id);
-      return { id, ...who, signedInAtMs, grant: grantFor(claims, people) };
+      // The rules are about the claims of one provider.
+      const isOurs = issuer !== undefined && new URL(issuer).href === new URL(who.issuer).href;
+      return { id, ...who, signedInAtMs, grant: grantFor(claims, isOurs ? people : []) };
     } catch (error) {
       if (error instanceof SealError) return null;
       throw error;
@@ -159,7 +165,7 @@ function textOf(from: SignedIn, people: Config['auth']['oidc']['people']): strin
 }
 
 function textWith({ issuer, sub, claims: all }: SignedIn, claims: Claims): string {
-  return JSON.stringify({ issuer, sub, name: nameIn(all) ?? sub, claims } satisfies Sealed);
+  return JSON.stringify({ issuer, sub, name: nameIn({ ...all, sub }) ?? sub, claims } satisfies Sealed);
 }
 
 function tooLarge(): GatewayError {
@@ -169,11 +175,12 @@ function tooLarge(): GatewayError {
   });
 }
 
-/** A name for people, without control characters. */
-function nameIn({ name, preferred_username: user, email }: SignedIn['claims']): string | null {
-  for (const said of [name, user, email]) {
-    const text = typeof said === 'string' ? said.replace(/[\p{Cc}\p{Cf}]/gu, '').trim() : '';
-    if (text !== '') return text.slice(0, NAME_CHARS);
+/** A name for people, without control characters and what nobody sees; null: none has a letter or digit. */
+function nameIn({ name, preferred_username: user, email, sub }: SignedIn['claims']): string | null {
+  for (const said of [name, user, email, sub]) {
+    const text = typeof said === 'string' ? said.replace(/[\p{Cc}\p{Cf}\p{DI}]/gu, '').trim() : '';
+    // Through bytes: a cut may have halved a letter of two code units.
+    if (/[\p{L}\p{N}]/u.test(text)) return Buffer.from(text.slice(0, NAME_CHARS)).toString();
   }
   return null;
 }

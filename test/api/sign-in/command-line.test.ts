@@ -1,88 +1,41 @@
 /** The command line signs in through a browser, and acts as the person; operators list and end sessions. */
-import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { sessionFile } from '../../../src/cli/session-file.js';
 import { type Ran, runCli } from '../../cli/run-cli.js';
+import {
+  ASKED,
+  ask,
+  call,
+  codeFor,
+  company,
+  exchange,
+  membersOf,
+  say,
+  tokenFor,
+  VERIFIER,
+  wayBack,
+} from '../../support/command-line.js';
 import { openOnRedis } from '../../support/on-redis.js';
 import { tempFolder } from '../../support/processes.js';
 import { exchange as exchangeBytes, head } from '../../support/raw-socket.js';
 import { startRedis } from '../../support/redis.js';
-import {
-  type Answer,
-  Browser,
-  codeOf,
-  PUBLIC,
-  type SignInOptions,
-  withSignIn,
-} from '../../support/signed-in.js';
+import { Browser, codeOf, PUBLIC, withSignIn } from '../../support/signed-in.js';
 import { ADMIN_TOKEN } from '../../support/start-gateway.js';
 import { HOUR, MINUTE } from '../../support/test-clock.js';
 
 const ADMIN = { authorization: `Bearer ${ADMIN_TOKEN}` };
-const VERIFIER = randomBytes(32).toString('base64url');
-const challengeFor = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
-const ASKED = `/auth/cli?port=4711&challenge=${challengeFor(VERIFIER)}`;
-
-async function company(groups = 'admins', options: SignInOptions = {}) {
-  const opened = await withSignIn(options);
-  opened.provider.claims = { sub: 'ada', name: 'Ada Lovelace', groups: [groups] };
-  return { ...opened, browser: new Browser(opened.gateway.admin, 'admin') };
-}
-
-type Company = Awaited<ReturnType<typeof company>>;
-
-/** From the page of the command to its question, by a sign-in if need be. */
-async function ask(
-  { browser, provider }: Pick<Company, 'browser' | 'provider'>,
-  path: string,
-): Promise<Answer> {
-  const page = await browser.ask(path);
-  if (page.statusCode !== 302) return page;
-  const login = String(page.headers.location);
-  expect(login).toMatch(/^\/auth\/login\?to=/);
-  const there = await browser.ask(login);
-  const signedIn = await browser.finish(await provider.signIn(String(there.headers.location)));
-  if (signedIn.statusCode !== 200) return signedIn;
-  const [, to = ''] = /^0;url=(.*)$/.exec(String(signedIn.headers.refresh)) ?? [];
-  return browser.ask(to.replace(PUBLIC.admin, ''));
-}
-
-function membersOf({ body }: Answer): Record<string, string> {
-  const inputs = body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
-  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
-}
-
-/** Answers yes. @returns the page with the way back to the command */
-function say(browser: Browser, members: object, headers: Record<string, string> = { origin: PUBLIC.admin }) {
-  const payload = new URLSearchParams(members as Record<string, string>).toString();
-  const type = { 'content-type': 'application/x-www-form-urlencoded' };
-  return browser.ask('/auth/cli', { ...type, ...headers }, true, { method: 'POST', payload });
-}
-
-const wayBack = (page: Answer) => new URL(String(page.headers.refresh).replace('0;url=', ''));
-
-const exchange = ({ gateway }: Pick<Company, 'gateway'>, code: string, verifier = VERIFIER) =>
-  gateway.admin.inject({ method: 'POST', url: '/auth/cli/exchange', payload: { code, verifier } });
-
-async function codeFor(opened: Company): Promise<string> {
-  const question = await ask(opened, ASKED);
-  return wayBack(await say(opened.browser, membersOf(question))).searchParams.get('code') ?? '';
-}
-
-async function tokenFor(opened: Company): Promise<string> {
-  return (await exchange(opened, await codeFor(opened))).json<{ token: string }>().token;
-}
-
-const call = ({ gateway }: Pick<Company, 'gateway'>, url: string, token: string, rest: object = {}) =>
-  gateway.admin.inject({ method: 'GET', url, headers: { authorization: `Bearer ${token}` }, ...rest });
 
 describe('a command that asks to act as a person', () => {
   it('gets a session by a page that names the person, the role and its code', async () => {
     const opened = await company();
     const question = await ask(opened, ASKED);
-    expect(question.body).toMatch(/code [A-Z]{2}-\d\d asks to act as Ada Lovelace, with the role owner/);
+    expect(question.body).toMatch(
+      /code [A-Z]{2}-\d\d asks to act as Ada Lovelace, with the role owner, until \d\d:\d\d UTC/,
+    );
     expect(question.headers['content-security-policy']).toContain("frame-ancestors 'none'");
     const back = wayBack(await say(opened.browser, membersOf(question)));
     expect(back.origin).toBe('http://127.0.0.1:4711');
@@ -141,7 +94,10 @@ describe('a command that asks to act as a person', () => {
   it('is asked for by a page of the console alone: another host goes there', async () => {
     const { gateway } = await company();
     const answer = await gateway.admin.inject({ url: ASKED, headers: { host: '10.0.0.7:8081' } });
-    expect([answer.statusCode, answer.headers.location]).toEqual([302, PUBLIC.admin + ASKED]);
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, `${PUBLIC.admin}${ASKED}&moved=1`]);
+    // Behind a proxy that changes the host it would go on for ever.
+    const again = await gateway.admin.inject({ url: `${ASKED}&moved=1`, headers: { host: '10.0.0.7:8081' } });
+    expect(codeOf(again)).toBe('400 sign_in_failed');
     expect((await gateway.data.inject({ url: ASKED })).statusCode).toBe(404);
   });
 
@@ -248,47 +204,6 @@ describe('the session of a command', () => {
     expect(codeOf(await call(opened, '/admin/v1/me', `dgs_${own}`))).toBe('401 invalid_session');
     expect(codeOf(await call(opened, '/admin/v1/me', 'dgs_short'))).toBe('401 invalid_admin_token');
   });
-
-  it('is listed, and an operator ends it, or all sessions of the person', async () => {
-    const opened = await company();
-    const token = await tokenFor(opened);
-    const list = async () =>
-      (await opened.gateway.admin.inject({ url: '/admin/v1/sessions', headers: ADMIN })).json<{
-        sessions: { id: string; use: string; holder: string; name: string; isYours: boolean }[];
-      }>().sessions;
-    const before = await list();
-    expect(before).toMatchObject([
-      { use: expect.stringMatching(/^(console|command line)$/), by: 'person', name: 'Ada Lovelace' },
-      { use: expect.stringMatching(/^(console|command line)$/), by: 'person', name: 'Ada Lovelace' },
-    ]);
-    expect(JSON.stringify(before)).not.toContain(token.slice(4));
-    const own = (await call(opened, '/admin/v1/sessions', token)).json<{ sessions: typeof before }>()
-      .sessions;
-    expect(own.filter(({ isYours }) => isYours)).toMatchObject([{ use: 'command line' }]);
-    const { id, holder } = before.find(({ use }) => use === 'command line') as (typeof before)[number];
-    const end = { method: 'DELETE', url: `/admin/v1/sessions/${id}`, headers: ADMIN } as const;
-    expect((await opened.gateway.admin.inject(end)).statusCode).toBe(204);
-    expect(codeOf(await opened.gateway.admin.inject(end))).toBe('404 not_found');
-    opened.clock.pass(1000);
-    expect(codeOf(await call(opened, '/admin/v1/me', token))).toBe('401 invalid_session');
-    expect(codeOf(await opened.browser.session())).toBe('200');
-    const all = {
-      method: 'POST',
-      url: `/admin/v1/persons/${holder}/revoke-sessions`,
-      headers: ADMIN,
-    } as const;
-    expect((await opened.gateway.admin.inject(all)).json()).toEqual({ revoked: 1 });
-    opened.clock.pass(1000);
-    expect(codeOf(await opened.browser.session())).toBe('401 invalid_session');
-    expect(await list()).toEqual([]);
-    const audit = await opened.gateway.admin.inject({
-      url: '/admin/v1/audit?action=session.revoke',
-      headers: ADMIN,
-    });
-    expect(audit.json()).toMatchObject({
-      entries: [{ before: { use: 'console' } }, { before: { use: 'command line', id } }],
-    });
-  });
 });
 
 it('a command asks at one replica and gets its session at the other; all sign-ins at once are listed at both', async () => {
@@ -323,6 +238,24 @@ it('a command asks at one replica and gets its session at the other; all sign-in
     ).toHaveLength(22);
 });
 
+/** A server that answers in JSON. @returns its address */
+async function listening(answer: (url: string) => object): Promise<string> {
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer(request.url ?? '')));
+  });
+  await new Promise<void>((done) => server.listen(0, done));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** As the page of the gateway at `iss` sends the browser back. */
+async function comeBack(page: string, iss: string): Promise<void> {
+  const { searchParams } = new URL(page);
+  const query = new URLSearchParams({ code: 'x', challenge: searchParams.get('challenge') ?? '', iss });
+  await (await fetch(`http://127.0.0.1:${searchParams.get('port')}/?${query}`)).text();
+}
+
 /** A command with the settings of a user, and a browser that is signed in. */
 async function atTerminal(groups = 'admins') {
   const opened = await company(groups);
@@ -339,7 +272,7 @@ async function atTerminal(groups = 'admins') {
     await (await fetch(back)).text();
   };
   const login = (): Promise<Ran> => run(['login'], yes);
-  return { ...opened, run, login, file: join(home, '.config/dsp-gateway/sessions.json') };
+  return { ...opened, run, login, file: sessionFile(env.GATEWAY_ADMIN_URL, env) };
 }
 
 describe('dsp-gateway login', () => {
@@ -361,7 +294,7 @@ describe('dsp-gateway login', () => {
       /Ada Lovelace \(person_\w+\) +command line.*this command/,
     );
     expect((await run(['logout'])).stdout).toBe('Signed out: Ada Lovelace\n');
-    expect(readFileSync(file, 'utf8')).not.toContain('dgs_');
+    expect(existsSync(file)).toBe(false);
     expect((await run(['logout'])).stdout).toContain('There is no session');
     const { code, stderr } = await run(['whoami']);
     expect([code, stderr]).toEqual([77, expect.stringContaining('dsp-gateway login')]);
@@ -383,9 +316,12 @@ describe('dsp-gateway login', () => {
   it('ends with an error when the person says no', async () => {
     const { run } = await atTerminal();
     const refused = await run(['login'], async (url) => {
-      const port = new URL(url).searchParams.get('port');
-      expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(404);
-      await (await fetch(`http://127.0.0.1:${port}/?no=1`)).text();
+      const { searchParams } = new URL(url);
+      const own = `http://127.0.0.1:${searchParams.get('port')}`;
+      // Of another page, which does not know the challenge.
+      for (const path of ['/other', '//', '/?no=1', '/?code=x', '/?code=x&challenge=x'])
+        expect([path, (await fetch(own + path)).status]).toEqual([path, 404]);
+      await (await fetch(`${own}/?no=1&challenge=${searchParams.get('challenge')}`)).text();
     });
     expect([refused.code, refused.stderr]).toEqual([77, expect.stringContaining('you said no')]);
   });
@@ -405,7 +341,13 @@ describe('dsp-gateway login', () => {
     const opened = await atTerminal();
     const code = await codeFor(opened);
     const refused = await opened.run(['login'], async (url) => {
-      await (await fetch(`http://127.0.0.1:${new URL(url).searchParams.get('port')}/?code=${code}`)).text();
+      const { searchParams } = new URL(url);
+      const query = new URLSearchParams({
+        code,
+        challenge: searchParams.get('challenge') ?? '',
+        iss: PUBLIC.admin,
+      });
+      await (await fetch(`http://127.0.0.1:${searchParams.get('port')}/?${query}`)).text();
     });
     expect([refused.code, refused.stderr]).toEqual([
       65,
@@ -423,6 +365,57 @@ describe('dsp-gateway login', () => {
     chmodSync(file, 0o600);
     const damaged = await run(['whoami']);
     expect([damaged.code, damaged.stderr]).toEqual([65, expect.stringContaining('is damaged')]);
+  });
+
+  it('refuses a folder of sessions that others can write to, and follows no link in it', async () => {
+    const { run, login, file } = await atTerminal();
+    await login();
+    chmodSync(dirname(file), 0o777);
+    for (const refused of [await run(['whoami']), await login()])
+      expect([refused.code, refused.stderr]).toEqual([
+        77,
+        expect.stringContaining(`chmod 700 ${dirname(file)}`),
+      ]);
+  });
+
+  it.each([
+    ['a token of several lines', { token: 'dgs_x\ny' }],
+    ['an end that is no time', { expiresAt: 'never' }],
+  ])('refuses from a gateway %s', async (_what, change) => {
+    const answer = {
+      ...{
+        token: `dgs_${'x'.repeat(43)}`,
+        name: 'Ada',
+        role: 'owner',
+        expiresAt: '2026-11-29T12:00:00.000Z',
+      },
+      ...change,
+    };
+    const evil = await listening((url) => (url === '/auth/ways' ? { company: true } : answer));
+    const env = { HOME: await tempFolder() };
+    const ran = await runCli(['login', '--url', evil], env, '', {
+      browse: (url) => void comeBack(url, evil),
+    });
+    expect([ran.code, ran.stderr]).toEqual([69, expect.stringContaining('gave no session')]);
+    expect(existsSync(sessionFile(evil, env))).toBe(false);
+  });
+
+  it('refuses a code of another gateway than the one it asks, which may have passed the question on', async () => {
+    let asked = '';
+    const evil = await listening((url) => {
+      asked += url;
+      return { company: true };
+    });
+    // Any address that is not of this machine alone.
+    const url = evil.replace('127.0.0.1', '0.0.0.0');
+    const ran = await runCli(['login', '--url', url], { HOME: await tempFolder() }, '', {
+      browse: (page) => void comeBack(page, PUBLIC.admin),
+    });
+    expect([ran.code, ran.stderr]).toEqual([
+      77,
+      expect.stringContaining(`use: dsp-gateway login --url ${PUBLIC.admin}`),
+    ]);
+    expect(asked).toBe('/auth/ways');
   });
 
   it('says that nobody signs in with a company account where it is so', async () => {

@@ -25,13 +25,13 @@ const ADA = {
 };
 const ADA_ID = personId(ISSUER, 'ada');
 
-async function openPersons({ store = openInMemory(), keys = [KEY], people = PEOPLE } = {}) {
+async function openPersons({ store = openInMemory(), keys = [KEY], people = PEOPLE, issuer = ISSUER } = {}) {
   const clock = createTestClock();
   const replica = await openReplica(await store, { clock });
   const persons = createPersons(
     replica.registry,
     sealerOf(...keys),
-    { people, keysNeedSignInDays: 30 },
+    { issuer, people, keysNeedSignInDays: 30 },
     clock,
   );
   return { ...replica, clock, persons };
@@ -95,11 +95,20 @@ describe('a person', () => {
     expect(fault()).toBeNull();
   });
 
-  it('is issuer and sub: the same sub of another issuer is another one', async () => {
-    const { persons } = await openPersons();
-    await persons.signIn(ADA);
-    await persons.signIn({ ...ADA, issuer: `${ISSUER}/other` });
-    expect(persons.list()).toHaveLength(2);
+  it('is issuer and sub: the same sub of another issuer is another one, with the rules of its own settings', async () => {
+    const store = openInMemory();
+    const other = `${ISSUER}/other`;
+    const [one, two] = [await openPersons({ store }), await openPersons({ store, issuer: other })];
+    await one.persons.signIn(ADA);
+    await two.registry.refresh();
+    await two.persons.signIn({ ...ADA, issuer: other });
+    expect(two.persons.list().map(({ issuer, grant }) => [issuer, grant.keys])).toEqual(
+      expect.arrayContaining([
+        [ISSUER, false],
+        [other, true],
+      ]),
+    );
+    expect(two.persons.list()).toHaveLength(2);
     expect(personId('a', 'b/c')).not.toBe(personId('a/b', 'c'));
   });
 
