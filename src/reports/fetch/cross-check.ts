@@ -119,7 +119,7 @@ interface Answered {
 
 /**
  * Compares a join before it is served, unless its shapes were compared.
- * @returns false: it must be made again, because its days have changed or its kind is refuted
+ * @returns false: it must be made again, because its range was fetched just now or its kind is refuted
  * @throws GatewayError `not_cached` if the platform must not be called
  */
 export async function mayServe(
@@ -170,6 +170,9 @@ async function compareFirst(
     // Nothing to compare, today at least: neither rows, nor an answer for so long a range.
     if (compared?.hasRows !== true) rest(DAY_MS);
     else await addShapes(g, name, shapes);
+    // The platform's answer for this range is in the cache now. Days that are not final were not compared: the join may have
+    // them from a period of another shape.
+    return compared === null;
   } catch (error) {
     // A platform that fails leaves the join: it is of a proven kind.
     g.logger.debug(

@@ -114,6 +114,16 @@ describe('every answer with a final day is the platform’s own for its period a
   });
 });
 
+it('a first join is answered by the whole answer that it is compared with, whose days that are not final may differ', async () => {
+  const { gateway, both, calls } = await watched(rolledUpByWeek);
+  gateway.clock.advance(DAY);
+  await both([day(12), day(-1)]);
+  calls();
+  const { answered, platform } = await both([day(16), day(3)]);
+  expect(calls()).toEqual([[day(16), day(3)]]);
+  expect(answered).toEqual(platform);
+});
+
 const LONG: Period = [day(66), day(7)];
 
 describe('a join of a shape that was not compared for its account', () => {

@@ -39,7 +39,10 @@ describe('the description of a report call', () => {
       'campaignIds[]': { type: 'array' },
       spentBased: { type: 'string' },
     });
-    expect((describeBody(TABLE) as object as Shown).properties.byDate).toEqual({ type: 'boolean' });
+    expect((describeBody(TABLE) as object as Shown).properties.byDate).toEqual({
+      type: 'boolean',
+      description: 'Splits the report by date.',
+    });
   });
 
   it('names every member that an answer can have, and requires those that it always has', () => {
