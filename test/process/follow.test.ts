@@ -41,13 +41,13 @@ const hasDuckDb = () =>
     () => false,
   );
 
-/** Another feed would not know the place of this table. */
+/** The place of this table in another feed. */
 const lose = (file: string) =>
   python([
     '-c',
     `import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-db.execute("UPDATE place SET next = 'lost'")
+db.execute("UPDATE place SET next = 'other' || substr(next, instr(next, '_'))")
 db.commit()`,
     file,
   ]);
@@ -71,6 +71,15 @@ async function restate({ gateway, ask }: LiveScene, next: (limit: number) => num
     gateway.clock.advance(2 * HOUR);
     await ask(RANGE);
   }
+}
+
+/** Every day that the platform restates, and somebody's request sees. */
+async function restateAll({ gateway, ask }: LiveScene): Promise<void> {
+  gateway.simulator.restate({ advertiserId: 1, from: FIRST, to: LAST });
+  gateway.clock.advance(2 * HOUR);
+  await ask(RANGE);
+  gateway.clock.advance(2 * HOUR);
+  await ask(RANGE);
 }
 
 /** Rows of a table of the loader, in order. */
@@ -136,6 +145,22 @@ it('the loader removes days that are deleted, and starts anew where its offset i
   await lose(file);
   const { stderr } = await load();
   expect(stderr).toContain('starting anew:');
+  expect(await rowsIn(file)).toEqual(await cells(scene));
+});
+
+it('the loader skips days outside its range, and loads the table anew for another range', async () => {
+  const scene = await liveScene({}, '&byCampaign=1');
+  await scene.ask(RANGE);
+  const program = await recipe('python3', 'follow.py');
+  const file = join(await tempFolder(), 'facts.db');
+  const load = (first: string, last: string) => python([program, file, first, last], environment(scene));
+  const days = async () => [...new Set((await rowsIn(file)).map((row) => (row as { date: string }).date))];
+  const two = ['2026-11-15', '2026-11-16'] as const;
+  await load(...two);
+  await restateAll(scene);
+  await load(...two);
+  expect(await days()).toEqual(two);
+  await load(FIRST, LAST);
   expect(await rowsIn(file)).toEqual(await cells(scene));
 });
 
