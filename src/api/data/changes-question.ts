@@ -1,5 +1,5 @@
 /** The parameters of a request for the feed of changes, and who reads it. */
-import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import { type FieldFault, invalidQuery } from '../../errors.js';
 import type { FeedFilter, FeedReader } from '../../reports/feed/feed.js';
 import { type Offset, readOffset } from '../../reports/feed/offset.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
@@ -37,7 +37,7 @@ export function openCaller(identify: Identify): Open {
 const NAMES = ['offset', 'live', 'cursor', 'endpoint', 'advertiserId', 'split', 'series', 'rows'] as const;
 type Name = (typeof NAMES)[number];
 
-const OFFSET_FAULT = 'must be -1, now, or stream-next-offset of an earlier answer';
+const OFFSET_FAULT = 'must be -1, now, or stream-next-offset of an earlier answer, unchanged';
 const SHAPES: Readonly<Record<Exclude<Name, 'offset' | 'advertiserId'>, readonly [RegExp, string]>> = {
   live: [/^(?:long-poll|sse)$/, 'must be long-poll or sse'],
   cursor: [/^\d{1,15}$/, 'must be stream-cursor of the last answer'],
@@ -49,7 +49,7 @@ const SHAPES: Readonly<Record<Exclude<Name, 'offset' | 'advertiserId'>, readonly
 const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const MOST_ACCOUNTS = 200;
 
-/** @throws GatewayError 400 `invalid_query`; 410 `cursor_too_old` for an offset of another form */
+/** @throws GatewayError 400 `invalid_query` */
 export function readQuestion(query: string): ChangesQuestion {
   const faults: FieldFault[] = [];
   const given = readGiven(query, faults);
@@ -61,8 +61,8 @@ export function readQuestion(query: string): ChangesQuestion {
   const [offset, live, endpoint] = [one('offset'), one('live'), one('endpoint')];
   if (endpoint !== null && !isEndpointPath(endpoint))
     faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });
-  if (offset !== null && (offset === '' || /[,\s&=?/]/.test(offset)))
-    faults.push({ param: 'offset', message: OFFSET_FAULT });
+  const from = fromOf(offset ?? '-1');
+  if (from === null) faults.push({ param: 'offset', message: OFFSET_FAULT });
   if (live !== null && offset === null)
     faults.push({ param: 'offset', message: `is required with live: ${OFFSET_FAULT.slice(8)}` });
   const advertisers = [...new Set(given.get('advertiserId')?.flatMap((value) => value.split(',')))];
@@ -74,9 +74,9 @@ export function readQuestion(query: string): ChangesQuestion {
       param: 'advertiserId',
       message: `must be advertiser ids, at most ${MOST_ACCOUNTS}, repeated or with commas`,
     });
-  if (faults.length > 0) throw invalidQuery(...faults);
+  if (from === null || faults.length > 0) throw invalidQuery(...faults);
   return {
-    from: fromOf(offset ?? '-1'),
+    from,
     live: live as ChangesQuestion['live'],
     cursor: one('cursor') === null ? null : Number(one('cursor')),
     withRows: one('rows') === '1',
@@ -102,11 +102,9 @@ function readGiven(query: string, faults: FieldFault[]): ReadonlyMap<Name, reado
   return given;
 }
 
-function fromOf(text: string): ChangesQuestion['from'] {
-  if (text === '-1' || text === 'now') return text;
-  const offset = readOffset(text);
-  if (offset === null) throw new GatewayError('cursor_too_old');
-  return offset;
+/** @returns null for a text that is no offset */
+function fromOf(text: string): ChangesQuestion['from'] | null {
+  return text === '-1' || text === 'now' ? text : readOffset(text);
 }
 
 /**
