@@ -78,7 +78,7 @@ it('the example of the docs compiles strictly against what it is generated from,
     'thing.d.ts.getThing.responses.200.content.application/json[]',
   ]);
 
-  const env = { PATH: process.env.PATH, DSP_GATEWAY_URL: data.url, DSP_GATEWAY_KEY: await gateway.addTeam() };
+  const env = { PATH: process.env.PATH, GATEWAY_URL: data.url, DSP_GATEWAY_KEY: await gateway.addTeam() };
   const { stdout } = await run(process.execPath, ['client.js'], { cwd: folder, env });
   expect(stdout).toMatch(/^7 rows, as of 2026-11-21T12:00:\d\d\.\d{3}Z \{/);
   const refused = run(process.execPath, ['client.js'], {

@@ -31,7 +31,7 @@ async function run(program: string, file: string, text: string, advertiser: stri
   const path = join(await tempFolder(), file);
   await writeFile(path, text);
   const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, DSP_GATEWAY_URL: url, DSP_GATEWAY_KEY: key };
+  const env = { PATH, HOME, GATEWAY_URL: url, DSP_GATEWAY_KEY: key };
   const ran = promisify(execFile)(program, [path, advertiser, '2026-10-01', '2026-10-03'], { env });
   const {
     stdout,
@@ -46,12 +46,12 @@ async function run(program: string, file: string, text: string, advertiser: stri
 }
 
 /** A gateway that fails with these statuses first, and then answers. Ended with the test. */
-async function failingFirst(...statuses: number[]) {
+async function failingFirst(statuses: number[], code = 'failed') {
   const row = { date: '2026-10-01', impressions: 1, clicks: 1, spent: 1.5 };
   const server = createServer((request, response) => {
     const status = statuses.shift();
     const headers = { 'content-type': 'application/json', 'retry-after': '1' };
-    if (status !== undefined) response.writeHead(status, headers).end('{"code":"failed","help":"Repeat."}');
+    if (status !== undefined) response.writeHead(status, headers).end(JSON.stringify({ code, title: 'Failed', help: 'Read.' }));
     else if (request.url?.includes('_format=ndjson')) response.end(`${JSON.stringify(row)}\n`);
     else response.writeHead(200, headers).end(JSON.stringify({ data: [row], meta: {} }));
   });
@@ -60,13 +60,22 @@ async function failingFirst(...statuses: number[]) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, statuses };
 }
 
-it.each<[string, string, string, string]>([
+const REPEATING: readonly [string, string, string, string][] = [
   ['Node', 'node', 'report.mjs', 'js'],
   ['Python', 'python3', 'report.py', 'python'],
-])(
+];
+
+it.each(REPEATING)('the example for %s does not repeat not_cached', async (_what, program, file, language) => {
+  const { url, statuses } = await failingFirst([504, 504], 'not_cached');
+  const { stderr, code } = await run(program, file, recipe(language), '1', url);
+  expect([code, statuses]).toEqual([1, [504]]);
+  expect(stderr).toContain('not_cached: Read.');
+});
+
+it.each(REPEATING)(
   'the example for %s repeats a request that failed with 502, 504 or 503',
   async (_what, program, file, language) => {
-    const { url, statuses } = await failingFirst(502, 504, 503);
+    const { url, statuses } = await failingFirst([502, 504, 503]);
     const { lines, code } = await run(program, file, recipe(language), '1', url);
     expect([code, statuses, lines.at(-1)]).toEqual([0, [], '2026-10-01,1,1,1.5']);
   },

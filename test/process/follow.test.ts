@@ -30,7 +30,7 @@ async function recipe(language: string, file: string): Promise<string> {
 
 function environment({ url, key }: LiveScene) {
   const { PATH = '', HOME = '', PYTHONPATH = '' } = process.env;
-  return { PATH, HOME, PYTHONPATH, DSP_GATEWAY_URL: url, DSP_GATEWAY_KEY: key };
+  return { PATH, HOME, PYTHONPATH, GATEWAY_URL: url, DSP_GATEWAY_KEY: key };
 }
 
 const python = async (args: readonly string[], env: NodeJS.ProcessEnv = process.env) =>
