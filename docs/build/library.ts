@@ -13,7 +13,7 @@ const CHANGELOG = '../CHANGELOG.md';
 
 /** The order of the pages; those that are not named here follow. */
 const SHELVES: readonly (readonly [title: string, names: string])[] = [
-  ['Decide', 'index proven trust wrong stored size-it performance security licences'],
+  ['Decide', 'index trial proven trust wrong stored size-it performance security licences'],
   ['Use it', 'first-steps clients contract caching history changes final limits agents'],
   [
     'Run it',
