@@ -249,7 +249,7 @@ async function measureCost(redis) {
   return rows;
 }
 
-const kb = (bytes) => (bytes / 1024).toFixed(2);
+const kb = (bytes) => (bytes / 1000).toFixed(2);
 const mb = (bytes) => (bytes / 1e6).toFixed(0);
 const print = (lines) => process.stdout.write(`${lines.join('\n')}\n\n`);
 
