@@ -13,12 +13,12 @@ const CHANGELOG = '../CHANGELOG.md';
 
 /** The order of the pages; those that are not named here follow. */
 const SHELVES: readonly (readonly [title: string, names: string])[] = [
-  ['Decide', 'index trial proven trust wrong stored size-it performance security licences'],
-  ['Use it', 'first-steps clients contract caching history changes final limits agents'],
   [
-    'Run it',
-    'operations cli settings sign-in who-may-what metrics kubernetes compose upgrade ../CHANGELOG write-guard simulator',
+    'Decide',
+    'index trial simulator proven trust wrong stored security licences size-it performance upgrade ../CHANGELOG',
   ],
+  ['Call it', 'first-steps clients contract caching history changes final agents'],
+  ['Run it', 'operations settings compose kubernetes sign-in who-may-what limits write-guard metrics cli'],
   ['Change it', 'architecture adr/index hardening standards'],
 ];
 /** The shelf that ends with {@link OWN}. */

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { pageNames, shelvesOf } from '../../docs/build/library.js';
 import { SCOPES } from '../../src/config/sign-in-settings.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { DECLARED } from '../../src/reports/query/declared-parameters.js';
@@ -68,6 +69,22 @@ describe('links', () => {
     };
     walk('README.md');
     expect(pages.map(({ path }) => path).filter((path) => !seen.has(path))).toEqual([]);
+  });
+
+  it('of the list beside each page lead, under each heading, to pages that the index has under it', () => {
+    const titles = new Map(
+      pageNames()
+        .filter((name) => name !== 'index.md')
+        .map((name) => [name, name]),
+    );
+    const index = page('docs/index.md');
+    const far = shelvesOf(titles).flatMap(({ title, places }) => {
+      const [, section = ''] = index.split(`## ${title}\n`);
+      const [under = ''] = section.split('\n## ');
+      const own = places.filter((place) => titles.has(place.title));
+      return own.map((place) => place.title).filter((name) => !under.includes(`](${name}`));
+    });
+    expect(far).toEqual([]);
   });
 
   it('lead from the index to every page but single decisions', () => {

@@ -51,7 +51,8 @@ async function failingFirst(statuses: number[], code = 'failed') {
   const server = createServer((request, response) => {
     const status = statuses.shift();
     const headers = { 'content-type': 'application/json', 'retry-after': '1' };
-    if (status !== undefined) response.writeHead(status, headers).end(JSON.stringify({ code, title: 'Failed', help: 'Read.' }));
+    if (status !== undefined)
+      response.writeHead(status, headers).end(JSON.stringify({ code, title: 'Failed', help: 'Read.' }));
     else if (request.url?.includes('_format=ndjson')) response.end(`${JSON.stringify(row)}\n`);
     else response.writeHead(200, headers).end(JSON.stringify({ data: [row], meta: {} }));
   });
@@ -65,12 +66,15 @@ const REPEATING: readonly [string, string, string, string][] = [
   ['Python', 'python3', 'report.py', 'python'],
 ];
 
-it.each(REPEATING)('the example for %s does not repeat not_cached', async (_what, program, file, language) => {
-  const { url, statuses } = await failingFirst([504, 504], 'not_cached');
-  const { stderr, code } = await run(program, file, recipe(language), '1', url);
-  expect([code, statuses]).toEqual([1, [504]]);
-  expect(stderr).toContain('not_cached: Read.');
-});
+it.each(REPEATING)(
+  'the example for %s does not repeat not_cached',
+  async (_what, program, file, language) => {
+    const { url, statuses } = await failingFirst([504, 504], 'not_cached');
+    const { stderr, code } = await run(program, file, recipe(language), '1', url);
+    expect([code, statuses]).toEqual([1, [504]]);
+    expect(stderr).toContain('not_cached: Read.');
+  },
+);
 
 it.each(REPEATING)(
   'the example for %s repeats a request that failed with 502, 504 or 503',
