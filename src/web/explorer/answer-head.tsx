@@ -1,5 +1,6 @@
 /** The head of an answer: its report, advertisers and days, the tools, the period to compare with, and warnings. */
 import type { ComponentChildren } from 'preact';
+import { moment } from '../ui/format.js';
 import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
@@ -30,7 +31,12 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
           {viewed.about.title} · {subject}
           {meta === null ? '' : ` · ${toldPeriod(meta.period)}`}
         </h2>
-        <p class="small quiet">{size}</p>
+        <p class="small quiet">
+          {size}
+          {meta?.asOf === undefined
+            ? ''
+            : `, as of ${moment(meta.asOf)}. Totals have no history: sums of these rows are shown.`}
+        </p>
       </div>
       <div class="tools">
         {tools}

@@ -159,8 +159,9 @@ export function pathOf(question: Question, more: Readonly<Record<string, string>
   return `${placeOf(question)}?${queryOf(question, more)}`;
 }
 
-/** Requests the totals. */
-export const BESIDE = { _totals: '1' };
+/** Requests the totals, which have no history. */
+export const besideOf = ({ asOf }: Question): Readonly<Record<string, string>> =>
+  asOf === '' ? { _totals: '1' } : {};
 
 /** The path without its query. */
 export function placeOf({ endpoint }: Question): string {
@@ -177,7 +178,7 @@ export function aboutPath(
   question: Question,
   more: Readonly<Record<string, string>> = {},
 ): string {
-  const query = queryOf(question, call === 'explain' ? BESIDE : {}).toString();
+  const query = queryOf(question, call === 'explain' ? besideOf(question) : {}).toString();
   return `/gateway/v1/${call}?${new URLSearchParams({ endpoint: question.endpoint, query, ...more })}`;
 }
 

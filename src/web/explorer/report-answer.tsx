@@ -1,7 +1,6 @@
 /** The answer: its origin, warnings, chart and rows. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { moment } from '../ui/format.js';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Button, Card, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
@@ -71,7 +70,7 @@ function OneHead({ report, ...viewed }: AnsweredProps) {
     <AnswerHead
       {...viewed}
       subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
-      size={`${counted(meta.rowCount, 'row')}${meta.asOf === undefined ? '' : `, as of ${moment(meta.asOf)}`}`}
+      size={counted(meta.rowCount, 'row')}
       meta={meta}
       tools={
         <>

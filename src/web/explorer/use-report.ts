@@ -3,7 +3,7 @@ import { type Loaded, useLoad } from '../ui/load.js';
 import type { Api } from '../ui/session.js';
 import { type Answered, answeredBy } from './answered.js';
 import { breathe, parseReport, type Report } from './parse.js';
-import { BESIDE, daysOf, pathOf, type Question } from './question.js';
+import { besideOf, daysOf, pathOf, type Question } from './question.js';
 import { closedPeriod } from './spans.js';
 import { useTeam } from './team.js';
 
@@ -12,7 +12,8 @@ export interface Shown extends Report {
 }
 
 /** The call whose answer the page shows. */
-export const shownPath = (question: Question): string => pathOf(question, { _format: 'json', ...BESIDE });
+export const shownPath = (question: Question): string =>
+  pathOf(question, { _format: 'json', ...besideOf(question) });
 
 /** @param path of {@link shownPath}. @throws Refused, Unreachable */
 export async function loadReport(api: Api, path: string, signal: AbortSignal): Promise<Shown> {
