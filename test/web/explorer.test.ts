@@ -342,6 +342,9 @@ describe('a pin', () => {
     await page.keyboard.type('for the <b>board</b>');
     expect(await dialog.getByLabel('Note').inputValue()).toBe('for the <b>board</b>');
     await seen.shots('explorer-pin');
+    await dialog
+      .getByText(/^A pin keeps the \d+ rows by date.* as the platform sent them\. Grouping, filter and/)
+      .waitFor();
     await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
     await dialog.getByText('Pinned.').waitFor();
     await dialog.getByRole('link', { name: 'See all pins' }).click();
@@ -594,9 +597,18 @@ describe('pins', () => {
     expect(first).toMatch(/by \S+/);
     expect(first).not.toContain('byDate=1');
     await seen.shots('explorer-pins');
-    const link = await page.getByRole('link', { name: 'Pinned rows' }).first().getAttribute('href');
-    const opened = await page.evaluate(`fetch(${JSON.stringify(link)}).then((answer) => answer.status)`);
-    expect(opened).toBe(200);
+    await page.getByRole('link', { name: 'Pinned rows' }).first().click();
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    await expect.poll(() => table.locator('tbody tr').count()).toBe(7);
+    await page
+      .getByRole('heading', { name: /^Campaigns · .+ · \d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/ })
+      .waitFor();
+    await page.getByLabel('Filter').fill('impressions<0');
+    await page.getByText(/^0 of 7 rows$/).waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'JSON' }).click();
+    expect((await download).suggestedFilename()).toMatch(/\.json$/);
+    await page.getByRole('link', { name: 'All pins' }).click();
     await page.getByRole('link', { name: 'Live report' }).first().waitFor();
     expect(await page.getByRole('link', { name: 'Campaigns' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Delete' }).first().click();

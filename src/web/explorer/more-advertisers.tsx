@@ -29,10 +29,11 @@ export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps
     <fieldset class="checks">
       <legend>Together with</legend>
       {chosen.map((id) => {
-        const name = advertisers.find((one) => String(one.id) === id)?.name ?? `Advertiser ${id}`;
+        const unnamed = `Advertiser ${id}`;
+        const name = advertisers.find((one) => String(one.id) === id)?.name ?? unnamed;
         return (
           <span key={id} class="tag chip">
-            <Name>{name}</Name> {id}
+            <Name>{name}</Name> {name === unnamed ? null : id}
             <Button
               label="×"
               class="plain"

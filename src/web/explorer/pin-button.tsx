@@ -3,13 +3,16 @@ import { useState } from 'preact/hooks';
 import { DialogButton } from '../ui/dialog.js';
 import { bodyOf, type FieldSpec } from '../ui/form-values.js';
 import { SchemaForm } from '../ui/schema-form.js';
+import { counted } from './numbers.js';
+import type { Meta } from './parse.js';
+import { splitWords } from './pinned.js';
 import { type Question, queryOf } from './question.js';
 import { useTeam } from './team.js';
 
 interface PinProps {
   readonly question: Question;
-  /** `meta.revision` of the shown report; null if it is not cached by day. */
-  readonly revision: string | null;
+  /** Of the shown report. */
+  readonly meta: Meta;
 }
 
 const SCOPE = 'report:pin';
@@ -35,7 +38,7 @@ const NOTE: readonly FieldSpec[] = [
   { name: 'note', label: 'Note', maxLength: 1000, help: 'Shown in the list of pins; optional.' },
 ];
 
-function PinForm({ question, revision }: PinProps) {
+function PinForm({ question, meta: { revision, rowCount, split } }: PinProps) {
   const { api } = useTeam();
   const [done, setDone] = useState(false);
   if (done)
@@ -46,13 +49,16 @@ function PinForm({ question, revision }: PinProps) {
     );
   return (
     <div class="stack">
-      <p>A pin keeps these rows byte for byte, even if the platform changes them later.</p>
+      <p>
+        A pin keeps the {counted(rowCount, 'row')} {splitWords(split)} as the platform sent them. Grouping,
+        filter and measures of this page are not part of it.
+      </p>
       <SchemaForm
         fields={NOTE}
         submit="Pin"
         send={async (values) => {
           const named = { endpoint: question.endpoint, query: queryOf(question).toString() };
-          const body = { ...named, ...(revision !== null && { revision }), ...bodyOf(NOTE, values) };
+          const body = { ...named, revision, ...bodyOf(NOTE, values) };
           await api.send('POST', '/gateway/v1/pins', body);
           setDone(true);
         }}

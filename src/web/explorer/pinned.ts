@@ -7,6 +7,9 @@ export type Pins = AnswerTo<'GET /gateway/v1/pins'>;
 /** The call of all pins of the team. */
 export const PINS = '/gateway/v1/pins?limit=1000';
 
+/** The call of one pin. */
+export const pinPath = (id: string): string => `/gateway/v1/pins/${encodeURIComponent(id)}`;
+
 export type Pin = Pins['data'][number];
 
 /** @returns null if the form of the page cannot ask for it: it has other parameters, or no advertiser */

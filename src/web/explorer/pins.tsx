@@ -4,11 +4,13 @@ import { ConfirmButton } from '../ui/dialog.js';
 import { bytes, moment } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Card, Name, Tag, Wait } from '../ui/parts.js';
+import { hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted, numbers } from './numbers.js';
-import { PINS, type Pin, type Pins as PinList, questionOf, splitWords } from './pinned.js';
+import { PINS, type Pin, type Pins as PinList, pinPath, questionOf, splitWords } from './pinned.js';
+import { PinnedRows } from './pinned-rows.js';
 import { reportHref } from './question.js';
 import { toldPeriod } from './spans.js';
 import { useAdvertisers, useTeam } from './team.js';
@@ -79,8 +81,13 @@ function nameOf({ advertiserId }: Pin, names: NameOf): string {
 }
 
 export function Pins() {
+  const { nameOf } = useAdvertisers();
+  const id = useRoute().query.get('pin');
+  return id === null ? <AllPins names={nameOf} /> : <PinnedRows key={id} id={id} nameOf={nameOf} />;
+}
+
+function AllPins({ names }: { readonly names: NameOf }) {
   const pins = useGet<PinList>(PINS);
-  const { nameOf: names } = useAdvertisers();
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
     <View title="Pins" lead="Answers kept byte for byte, even if the platform changes its numbers.">
@@ -113,10 +120,10 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
     question === null || pin.revision === null
       ? null
       : reportHref({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` });
-  const path = `/gateway/v1/pins/${encodeURIComponent(id)}`;
+  const path = pinPath(id);
   return (
     <span class="row">
-      <a href={`${path}?_format=json`} title="The pinned rows, byte for byte">
+      <a href={hrefOf(['pins'], { pin: id })} title="The pinned rows as a table">
         Pinned rows
       </a>
       <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>

@@ -86,7 +86,7 @@ function OneHead({ report, ...viewed }: AnsweredProps) {
       }
       moreTools={
         <>
-          <PinButton question={question} revision={meta.revision ?? null} />
+          <PinButton question={question} meta={meta} />
           <a href={pathOf(question, { _format: 'csv', _bom: '1' })} title={CSV_TITLE} download>
             {CSV_LABEL}
           </a>
