@@ -63,6 +63,28 @@ const unlikeAdvertisers: Handler = (request, response) => {
   sends(JSON.stringify({ data: rows }))(request, response);
 };
 
+describe('an error of the platform', () => {
+  it('that refuses the report is shown in its own words, once', async () => {
+    const gateway = await gatewayAt(
+      await startRawPlatform(sends('{"message":"Too many campaigns"}', {}, 400)),
+    );
+    const { page } = await explorer(gateway, await gateway.addTeam(), REPORT);
+    const alert = page.getByRole('alert').filter({ hasText: 'The platform refused the request' });
+    await expect
+      .poll(async () => (await alert.textContent())?.trim())
+      .toBe(
+        'The platform refused the request. The platform says: Too many campaigns. Change the request accordingly. Try again',
+      );
+  });
+
+  it('that fails has the request id that the person reports', async () => {
+    const gateway = await gatewayAt(await startRawPlatform(sends('{}', {}, 500)));
+    const { page } = await explorer(gateway, await gateway.addTeam(), REPORT);
+    const alert = page.getByRole('alert').filter({ hasText: 'Platform error' });
+    await expect.poll(() => alert.textContent()).toMatch(/report the request id [\w-]{20,} to your operator/);
+  });
+});
+
 describe('several advertisers that have little in common', () => {
   it('are summed by currency, and a stop keeps why one of them failed', async () => {
     const gateway = await gatewayAt(await startRawPlatform(unlikeAdvertisers));
@@ -81,7 +103,7 @@ describe('several advertisers that have little in common', () => {
     ]);
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopped: 2 of 4 advertisers.').waitFor();
-    await table.getByText('The platform refused the request.').waitFor();
+    await table.getByText('The platform says: no such advertiser. Change the request accordingly.').waitFor();
     expect(await table.getByText('not asked').count()).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 /** Each advertiser of a report of several: its state, and the platform's own totals; below them sums of each currency. */
 import { useMemo } from 'preact/hooks';
-import { wordsOf } from '../ui/api.js';
+import { wordsWithId } from '../ui/api.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Name } from '../ui/parts.js';
 import {
@@ -137,7 +137,7 @@ function Advertiser({ question, view, line: { load, title } }: TableProps & { re
         ? WORDS[load.is]
         : isForbidden(load.error, load.id)
           ? 'Your team may not see it.'
-          : wordsOf(load.error);
+          : wordsWithId(load.error);
   return (
     <span>
       <a href={reportHref(ofOne(question, load.id), view)}>

@@ -6,7 +6,7 @@ export type { FieldFault as Fault } from '../../errors.js';
 
 /** A problem document (RFC 9457) of the gateway, or of a proxy before it. */
 export type Problem = Pick<Written, 'title' | 'detail' | 'status' | 'errors'> &
-  Partial<Pick<Written, 'help'>> & { readonly code: string };
+  Partial<Pick<Written, 'help' | 'requestId' | 'upstream'>> & { readonly code: string };
 
 export class Refused extends Error {
   constructor(
@@ -93,12 +93,25 @@ function problemOf(text: string, status: number): Problem {
   };
 }
 
-/** An error in sentences. */
+/** As {@link wordsOf}, with the id of the request where they ask for it: people do not see the answer. */
+export function wordsWithId(error: unknown): string {
+  const { requestId } = error instanceof Refused ? error.problem : {};
+  const words = wordsOf(error);
+  return requestId === undefined ? words : words.replace(/the `?requestId`?/, `the request id ${requestId}`);
+}
+
+/** An error in sentences, which are equal for equal errors. */
 export function wordsOf(error: unknown): string {
   if (error instanceof Unreachable)
     return 'The gateway does not respond. Check that it is running and reachable.';
   if (!(error instanceof Refused)) return `This page failed: ${String(error)}. Reload it.`;
-  const { detail, help, errors = [] } = error.problem;
+  const { code, detail, help, errors = [], status, upstream } = error.problem;
+  if (code === 'upstream_rejected') {
+    const said = (upstream as { message?: unknown } | undefined)?.message;
+    return typeof said === 'string'
+      ? `The platform says: ${/[.!?]$/.test(said) ? said : `${said}.`} Change the request accordingly.`
+      : `The platform gave no reason, only status ${status}. Change the request, or ask your operator.`;
+  }
   const others = errors.slice(1).map(({ param, message }) => `${param} ${message}.`);
   const words = [detail, ...others, help ?? ''].join(' ').trim();
   // People do not see the header, so its value is shown.

@@ -1,7 +1,7 @@
 /** Notices of success and failure, announced to screen readers. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useMemo, useState } from 'preact/hooks';
-import { Refused, wordsOf } from './api.js';
+import { Refused, wordsWithId } from './api.js';
 import { Button } from './parts.js';
 
 type Notice = Readonly<{ kind: 'done' | 'fault'; words: string }>;
@@ -30,7 +30,7 @@ export function WithNotices({ children }: { readonly children: ComponentChildren
   const clear = useCallback(() => setNotice(null), []);
   const notices = useMemo<Notices>(() => {
     const done = (words: string) => setNotice({ kind: 'done', words });
-    const fault = (error: unknown) => setNotice({ kind: 'fault', words: wordsOf(error) });
+    const fault = (error: unknown) => setNotice({ kind: 'fault', words: wordsWithId(error) });
     return {
       done,
       fault,

@@ -1,7 +1,7 @@
 /** Small components of both pages. */
 import { type ButtonHTMLAttributes, type ComponentChildren, createContext, Fragment } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import { Refused, Unreachable, wordsOf } from './api.js';
+import { Refused, Unreachable, wordsOf, wordsWithId } from './api.js';
 import { span } from './format.js';
 import type { Loaded } from './load.js';
 
@@ -227,7 +227,7 @@ function Trouble({ error, again }: { readonly error: unknown; readonly again: ()
   const label = left > 0 ? `Try again in ${span(left)}` : 'Try again';
   return (
     <div class="note bad" role="alert">
-      <strong>{title}.</strong> <bdi>{wordsOf(error)}</bdi>{' '}
+      <strong>{title}.</strong> <bdi>{wordsWithId(error)}</bdi>{' '}
       <Button label={label} class="plain" disabled={left > 0} act={again} />
     </div>
   );
