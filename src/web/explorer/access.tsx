@@ -1,7 +1,8 @@
 /** The team's limits, usage, scopes and advertisers. */
 import { Chart } from '../ui/chart.js';
 import { compact, count, fromNow, lastDays } from '../ui/format.js';
-import { Card, Empty, Figure, Figures, Name, Tag, Wait } from '../ui/parts.js';
+import { Card, Empty, Figure, Figures, Name, Wait } from '../ui/parts.js';
+import { ScopeList } from '../ui/scopes.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import type { Advertisers as All } from './advertiser-names.js';
@@ -22,11 +23,7 @@ export function Access() {
               <Usage usage={known.usage} />
             </Card>
             <Card title="Scopes">
-              <div class="row">
-                {known.scopes.map((scope) => (
-                  <Tag key={scope}>{scope}</Tag>
-                ))}
-              </div>
+              <ScopeList scopes={known.scopes} />
             </Card>
             <Advertisers all={known.advertisers === '*'} />
           </>

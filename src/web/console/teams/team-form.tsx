@@ -4,12 +4,13 @@ import { Box, FieldGrid, Fields } from '../../ui/fields.js';
 import { faultAt } from '../../ui/form-values.js';
 import { Card } from '../../ui/parts.js';
 import { SchemaForm } from '../../ui/schema-form.js';
+import { SCOPES } from '../../ui/scopes.js';
 import { useAdmin } from '../admin.js';
 import { AdvertiserPicker } from './advertiser-picker.js';
 import { ADDRESSES, changesOf, type Draft, draftOf, IDENTITY, LIMIT_FIELDS, newTeamOf } from './draft.js';
 import { routesTwice } from './guard.js';
 import { GuardForm } from './guard-form.js';
-import { SCOPES, type Team } from './team.js';
+import type { Team } from './team.js';
 
 interface TeamFormProps {
   /** null for a new one. */

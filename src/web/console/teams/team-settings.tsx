@@ -2,9 +2,10 @@
 import { useState } from 'preact/hooks';
 import { count } from '../../ui/format.js';
 import { Button, Card, Facts, Tag } from '../../ui/parts.js';
+import { ScopeList } from '../../ui/scopes.js';
 import { Chips } from './advertiser-picker.js';
 import { useAdvertisers } from './advertisers.js';
-import { LIMITS, SCOPES, type Team } from './team.js';
+import { LIMITS, type Team } from './team.js';
 
 export const SettingsCard = ({ team }: { readonly team: Team }) => (
   <Card title="Settings">
@@ -32,16 +33,7 @@ const Limits = ({ team: { limits } }: { readonly team: Team }) => (
 
 function Scopes({ team: { scopes } }: { readonly team: Team }) {
   if (scopes.length === 0) return <>none: the team cannot do anything</>;
-  return (
-    <ul class="plain-list">
-      {scopes.map((scope) => (
-        <li key={scope}>
-          <Tag>{scope}</Tag>{' '}
-          <span class="quiet">{SCOPES.find(({ value }) => value === scope)?.says ?? ''}</span>
-        </li>
-      ))}
-    </ul>
-  );
+  return <ScopeList scopes={scopes} />;
 }
 
 const MOST_SHOWN = 20;

@@ -6,16 +6,6 @@ export type Team = AnswerTo<'GET /admin/v1/teams/:id'>;
 export type TeamKey = AnswerTo<'GET /admin/v1/keys'>['keys'][number];
 export type Advertiser = Pick<AnswerTo<'GET /admin/v1/advertisers'>['advertisers'][number], 'id' | 'name'>;
 
-export const SCOPES = [
-  { value: 'report:read', says: 'Reads reports, from the cache if possible.' },
-  { value: 'report:pin', says: 'Pins reports, so that their numbers stay available.' },
-  { value: 'report:watch', says: 'Has the gateway read reports by itself; each watch costs platform calls.' },
-  { value: 'platform:read', says: 'Reads all other platform data, passed through uncached.' },
-  { value: 'platform:write', says: 'Changes campaigns, budgets and bids on the platform.' },
-  { value: 'cache:refresh', says: 'Bypasses the cache; each such request costs platform calls.' },
-  { value: 'mcp', says: 'Lets assistants read reports over MCP, with a key of the team.' },
-];
-
 export const LIMITS = [
   { name: 'requestsPerMinute', title: 'Requests', unit: 'per minute', usual: 600 },
   { name: 'upstreamCallsPerDay', title: 'Platform calls', unit: 'per day', usual: 5000 },
