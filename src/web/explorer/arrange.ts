@@ -63,6 +63,19 @@ export function filterRows(rows: readonly Row[], filter: string): readonly Row[]
   return rows.filter((row) => tests.every((test) => test(row)));
 }
 
+/** What looks like a condition and is none, if no row has it as a text; null: nothing. */
+export function filterFault([row = {}]: readonly Row[], filter: string): string | null {
+  const names = Object.keys(row).filter((name) => typeof cellOf(row, name) === 'number');
+  for (const word of filter.split(/\s+/)) {
+    const [, column = '', limit = ''] = /^([\p{L}_]\w*)[<>=]+(.*)$/u.exec(word) ?? [];
+    if (column === '') continue;
+    if (!names.some((name) => name.toLowerCase() === column.toLowerCase()))
+      return `no column ${column} of numbers; columns are ${names.join(', ')}`;
+    if (!CONDITION.test(word)) return `${limit || 'nothing'} is no number`;
+  }
+  return null;
+}
+
 type Test = (row: Row) => boolean;
 
 const contains =

@@ -4,8 +4,17 @@ import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { NARROW, useMedia } from '../ui/media.js';
 import { Button, Card, Empty, Tag } from '../ui/parts.js';
-import { filterRows, inOrder, sortRows } from './arrange.js';
-import { currencyOf, exactly, isConstant, type ReportColumn, shown, totalsOf, written } from './columns.js';
+import { filterFault, filterRows, inOrder, sortRows } from './arrange.js';
+import {
+  chosenFirst,
+  currencyOf,
+  exactly,
+  isConstant,
+  type ReportColumn,
+  shown,
+  totalsOf,
+  written,
+} from './columns.js';
 import { totalOf } from './compare.js';
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { valueOver, wordsOf } from './measures.js';
@@ -27,9 +36,18 @@ export function ReportTable(props: TableProps) {
   const { report, columns, spans, view, setView } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
-  const sorted = useMemo(() => sortRows(rows, view.sort), [rows, view.sort]);
+  const { metric } = view;
+  const [largest] = chosenFirst(
+    columns.filter(({ numeric }) => numeric),
+    metric,
+  );
+  // Without days the largest lead.
+  const isByDay = meta.split.includes('date') || largest === undefined;
+  const sort = view.sort || (isByDay ? '' : `-${largest.name}`);
+  const sorted = useMemo(() => sortRows(rows, sort), [rows, sort]);
   const found = useMemo(() => filterRows(sorted, view.filter), [sorted, view.filter]);
   const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
+  const fault = found.length === 0 ? filterFault(rows, view.filter) : null;
   const constant = columns.filter((column) => isConstant(column, rows));
   const others = columns.filter((column) => !constant.includes(column));
   const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
@@ -37,7 +55,7 @@ export function ReportTable(props: TableProps) {
   const behind = [...ids.values()];
   // Before they are put in order: on a phone the first of the shown texts leads.
   const inColumns = others.filter((column) => !behind.includes(column));
-  const ordered = inOrder(inColumns, view.metric, narrow);
+  const ordered = inOrder(inColumns, metric, narrow);
   // On a phone what a row is about stands in the column that stays in view.
   const under = narrow ? ordered.slice(1).filter(({ numeric }) => !numeric) : [];
   const varied = ordered.map((column, index) => {
@@ -59,13 +77,13 @@ export function ReportTable(props: TableProps) {
         </p>
       </div>
       {found.length === 0 ? (
-        <Empty>No row matches the filter.</Empty>
+        <Empty>No row matches the filter{fault === null ? '.' : <bdi>: {fault}.</bdi>}</Empty>
       ) : (
         <Grid
           label="Rows of the report"
           columns={varied}
           rows={found}
-          sort={view.sort}
+          sort={sort}
           setSort={(sort) => setView({ sort }, true)}
           write={write}
           mark={(row, { name }) => {
@@ -155,6 +173,8 @@ function textOf(
 ): CellText {
   const value = cellOf(row, column.name);
   if (column.name === 'date') return { text: spans.get(String(value))?.title ?? shown(value, false) };
+  // People do not add up over the days of a week or month.
+  if (spans.size > 0 && column.noSum !== null && (value ?? null) === null) return { text: 'no sum' };
   const its = currencyOf([row], currency);
   return { text: written(value, column, its), exact: exactly(value, column, its) };
 }
