@@ -14,7 +14,7 @@ import { changeOf, compareGroups, meanPerDay, spanValues } from '../../src/web/e
 import { groupRows } from '../../src/web/explorer/group.js';
 import { calculatedColumns } from '../../src/web/explorer/measures.js';
 import type { Row } from '../../src/web/explorer/parse.js';
-import { daysOf } from '../../src/web/explorer/question.js';
+import { daysOf, FIRST_QUESTION, keptOf, readView } from '../../src/web/explorer/question.js';
 import { besideSpans, periodWords, spansOf, wholeIn } from '../../src/web/explorer/spans.js';
 
 const FIRST = Date.parse('2020-01-01');
@@ -51,6 +51,26 @@ describe('the other period', () => {
         }
       }),
     );
+  });
+
+  it('of a month to date may be the same days of the month before, at most its last day', () => {
+    const month = chosen({ against: 'month' });
+    const toDate = (day: string) => ({ from: `${day.slice(0, 7)}-01`, to: day });
+    const of = (day: string) => otherPeriod(month, toDate(day));
+    expect(of('2026-11-29')).toEqual({ from: '2026-10-01', to: '2026-10-29' });
+    expect(of('2026-01-12')).toEqual({ from: '2025-12-01', to: '2025-12-12' });
+    expect(of('2026-03-30')).toEqual({ from: '2026-02-01', to: '2026-02-28' });
+    expect(otherPeriod({ ...month, weekdays: '1' }, toDate('2026-11-29'))).toEqual({
+      from: '2026-09-27',
+      to: '2026-10-25',
+    });
+    const values = (now: { from: string; to: string }) => choicesOf(chosen({}), now).map(([value]) => value);
+    expect(values(toDate('2026-11-29')).slice(0, 3)).toEqual(['', 'month', 'previous']);
+    for (const now of [toDate('2026-11-30'), toDate('2026-11-01'), { from: '2026-11-02', to: '2026-11-29' }])
+      expect(values(now)).not.toContain('month');
+    const view = { ...readView(new URLSearchParams()), against: 'previous' };
+    expect(keptOf(view, { ...FIRST_QUESTION, period: 'month_to_date' }).against).toBe('month');
+    expect(keptOf(view, FIRST_QUESTION).against).toBe('previous');
   });
 
   it('a year before has the same days of the month; of the 29th of February it is the 28th', () => {

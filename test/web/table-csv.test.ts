@@ -1,13 +1,14 @@
 /** The CSV of the table as it is shown: grouped, with calculated columns, exact and safe for spreadsheets. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { compareGroups } from '../../src/web/explorer/compare.js';
 import { parseCsv } from '../../src/web/explorer/join-csv.js';
 import { allColumnsOf, withMeasures } from '../../src/web/explorer/measures.js';
 import type { Meta, Row } from '../../src/web/explorer/parse.js';
 import { FIRST_QUESTION } from '../../src/web/explorer/question.js';
 import { csvName } from '../../src/web/explorer/save-csv.js';
 import { spansOf } from '../../src/web/explorer/spans.js';
-import { tableCsv } from '../../src/web/explorer/table-csv.js';
+import { comparedCsv, tableCsv } from '../../src/web/explorer/table-csv.js';
 
 const META = { split: ['date', 'campaign'] } as unknown as Meta;
 
@@ -79,4 +80,21 @@ it('is named by report, advertisers and days', () => {
     'campaigns_1-2_2026-11-20_2026-11-24_table.csv',
   );
   expect(csvName(FIRST_QUESTION, ['1'], null)).toBe('campaigns_1.csv');
+});
+
+it('of a comparison has both values of each group, their difference, and that in percent', () => {
+  const rows = (clicks: number, spent: number) => [{ campaignName: '=A', clicks, spent, currency: 'USD' }];
+  const { measures } = allColumnsOf(rows(1, 1));
+  const own = measures.filter(({ ratio }) => ratio === null);
+  const groups = compareGroups(rows(3, 1.5), rows(2, 2), ['campaign'], own);
+  expect(parseCsv(comparedCsv(groups, own, 'USD'))).toEqual([
+    [
+      'Group',
+      ...['Clicks', 'Clicks before', 'Clicks difference', 'Clicks difference in %'],
+      ...['Spent (USD)', 'Spent (USD) before', 'Spent (USD) difference', 'Spent difference in %'],
+    ],
+    ["'=A", '3', '2', '1', '50', '1.5', '2', '-0.5', '-25'],
+  ]);
+  const added = compareGroups(rows(3, 1.5), [], ['campaign'], own);
+  expect(parseCsv(comparedCsv(added, own, null))[1]).toEqual(["'=A", '3', '', '', '', '1.5', '', '', '']);
 });

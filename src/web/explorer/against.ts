@@ -1,6 +1,14 @@
 /** The other period of a comparison: which days it has, and both periods in words. Pure. */
 import { DATE, dayAfter, daysOf, type Period, type ViewState } from './question.js';
-import { besideSpans, monthsEarlier, periodWords, type SpanName, spansOf, wholeIn } from './spans.js';
+import {
+  besideSpans,
+  monthsEarlier,
+  periodWords,
+  type SpanName,
+  spansOf,
+  startOf,
+  wholeIn,
+} from './spans.js';
 
 /** Members of the view that choose the other period. */
 export type Against = Pick<ViewState, 'against' | 'weekdays' | 'otherFrom' | 'otherTo'>;
@@ -19,12 +27,22 @@ export function choicesOf(chosen: Against, now: Period | null): [value: string, 
   const previous = months > 0 ? before(months, 'month') : weeks > 0 ? before(weeks, 'week') : byDay[1];
   return [
     ['', 'nothing'],
+    ...(chosen.against === 'month' || (now !== null && isToDate(now)) ? [SAME_DAYS] : []),
     ['previous', previous],
     ...(months > 0 || chosen.against === 'days' ? [byDay] : []),
     ['year', months > 0 ? `the same ${months === 1 ? 'month' : 'months'} a year before` : 'a year before'],
     ['custom', 'other days …'],
   ];
 }
+
+const SAME_DAYS: [string, string] = ['month', 'the same days of the month before'];
+
+/** Whether it has the first days of a month, and not all. */
+const isToDate = (now: Period): boolean =>
+  now.from.endsWith('-01') &&
+  now.from < now.to &&
+  startOf(now.to, 'month') === now.from &&
+  wholeIn(now, 'month') === 0;
 
 const isDay = (text: string): boolean => DATE.test(text) && !Number.isNaN(Date.parse(text));
 
@@ -58,6 +76,7 @@ const isBefore = (against: string): boolean => against === 'previous' || against
 function plainPeriod({ against, otherFrom, otherTo }: Against, now: Period): Period | null {
   const days = daysOf(now).length;
   if (isBefore(against)) return { from: dayAfter(now.from, -days), to: dayAfter(now.from, -1) };
+  if (against === 'month') return { from: monthBefore(now.from), to: monthBefore(now.to) };
   if (against === 'year') return { from: yearBefore(now.from), to: yearBefore(now.to) };
   if (against !== 'custom' || !isDay(otherFrom)) return null;
   const to = otherTo === '' ? dayAfter(otherFrom, days - 1) : otherTo;
@@ -69,8 +88,15 @@ function shiftOf({ against }: Against, { from }: Period, now: Period): number {
   const apart = Math.round((Date.parse(now.from) - Date.parse(from)) / 86_400_000);
   const rest = ((apart % 7) + 7) % 7;
   // The days before end before this period begins, so they move back only.
-  if (isBefore(against)) return rest === 0 ? 0 : rest - 7;
+  if (isBefore(against) || against === 'month') return rest === 0 ? 0 : rest - 7;
   return rest <= 3 ? rest : rest - 7;
+}
+
+/** The last day of that month, if it is shorter. */
+function monthBefore(day: string): string {
+  const last = dayAfter(startOf(day, 'month'), -1);
+  const place = Math.min(Number(day.slice(8)), Number(last.slice(8)));
+  return last.slice(0, 8) + String(place).padStart(2, '0');
 }
 
 /** The 29th of February becomes the 28th. */

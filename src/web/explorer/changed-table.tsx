@@ -151,7 +151,9 @@ function Unchanged({ question, view, revisions, moments }: ChangedProps & Pick<S
         <>
           {' '}
           Changes are kept for each split apart.{' '}
-          <a href={reportHref(byDate, { ...keptOf(view), panel: 'diff' })}>Look at the report by date only</a>
+          <a href={reportHref(byDate, { ...keptOf(view, byDate), panel: 'diff' })}>
+            Look at the report by date only
+          </a>
         </>
       )}
     </Empty>

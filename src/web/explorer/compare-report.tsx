@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
-import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
+import { Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { monthsApart, otherPeriod, pairsInWords, periodsInWords } from './against.js';
 import {
   chosenFirst,
@@ -26,9 +26,11 @@ import { allColumnsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
 import { advertisersOf, daysOf, type Period, type Viewed } from './question.js';
+import { csvName, saveCsv } from './save-csv.js';
 import { combine } from './several.js';
 import { Progress } from './several-progress.js';
 import { besideSpans, closedPeriod, periodWords, spanIn, spansOf, toldDays } from './spans.js';
+import { comparedCsv } from './table-csv.js';
 import { useReport } from './use-report.js';
 import { isOpen, partsOf, useSeveral } from './use-several.js';
 
@@ -47,7 +49,10 @@ export function CompareReport(props: CompareProps) {
   const Other = question.others.length === 0 ? OfOne : OfSeveral;
   return (
     <Card title={`Compared with ${periodWords(before)}`}>
-      <p class="small quiet">{periodsInWords(view, now, before)}</p>
+      <p class="small quiet">
+        {periodsInWords(view, now, before)}
+        {hasToday(props, now) ? <strong> Today is not over.</strong> : null}
+      </p>
       <Other {...props} question={question} now={now} before={before} />
     </Card>
   );
@@ -61,6 +66,10 @@ function faultOf({ view: { against, otherFrom, otherTo } }: CompareProps, now: P
     ? 'The last day to compare with is before the first one.'
     : 'Enter days to compare with.';
 }
+
+/** Whether the platform still counts the last day, by UTC. */
+const hasToday = ({ question }: CompareProps, { to }: Period): boolean =>
+  question.period === 'today' || to >= new Date().toISOString().slice(0, 10);
 
 type PeriodsProps = CompareProps & Readonly<Record<'now' | 'before', Period>>;
 
@@ -133,6 +142,7 @@ function Both(both: BothProps) {
         feet={mean === null ? [total] : [total, mean]}
         measures={ordered}
         currency={currency}
+        name={csvName(both.question, advertisersOf(both.question), both.now, 'compared')}
       />
     </>
   );
@@ -256,9 +266,11 @@ interface ChangesTableProps {
   readonly feet: readonly ComparedGroup[];
   readonly measures: readonly ReportColumn[];
   readonly currency: string | null;
+  /** Of the file. */
+  readonly name: string;
 }
 
-function ChangesTable({ groups, feet, measures, currency }: ChangesTableProps) {
+function ChangesTable({ groups, feet, measures, currency, name }: ChangesTableProps) {
   const columns = measures.map(
     (column): Column<ComparedGroup> => ({
       title: column.title,
@@ -282,9 +294,14 @@ function ChangesTable({ groups, feet, measures, currency }: ChangesTableProps) {
         A dash means no row, or no sum. Totals are the platform’s own for each period, else the sum of the
         rows, if there is one.
         {groups.length > MOST_GROUPS
-          ? ` The first ${numbers.whole(MOST_GROUPS)} of ${numbers.whole(groups.length)} groups.`
+          ? ` The first ${numbers.whole(MOST_GROUPS)} of ${numbers.whole(groups.length)} groups are shown, CSV has all.`
           : ''}
       </p>
+      <Button
+        label="Download this comparison (CSV)"
+        title="All groups with both values, their difference, and exact numbers and units"
+        act={() => saveCsv(comparedCsv([...groups, ...feet], measures, currency), name)}
+      />
     </>
   );
 }

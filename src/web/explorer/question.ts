@@ -29,7 +29,7 @@ export const MOST_ADVERTISERS = 20;
 /**
  * State of the page. `by`: `week` or `month`, else by day; `shape` of the chart: `lines`, else stacked; `lines` of several
  * advertisers: `split`, else one for each; `sort`: a column, with `-` in front for descending; `against`: `previous`,
- * `days`, `year`, `custom` or empty; `weekdays`: `1` aligns both periods by weekday; `otherFrom`, `otherTo`: the days of `custom`;
+ * `month`, `days`, `year`, `custom` or empty; `weekdays`: `1` aligns both periods by weekday; `otherFrom`, `otherTo`: the days of `custom`;
  * `panel`: `explain`, `code` or `diff`; `tool`: of the panel `code`; `between`: the two moments of a diff, as UTC times,
  * `first` or `latest`.
  */
@@ -107,9 +107,12 @@ export function readView(query: URLSearchParams): ViewState {
   return Object.fromEntries(VIEW.map((name) => [name, query.get(name) ?? ''])) as ViewState;
 }
 
-/** @returns what another question keeps of the view */
-export const keptOf = (view: ViewState): Partial<ViewState> =>
-  Object.fromEntries(KEPT.map((name) => [name, view[name]]));
+/** @returns what another question keeps of the view. Of a month to date the period before is the same days of the month before */
+export function keptOf(view: ViewState, { period }: Question): Partial<ViewState> {
+  const kept = Object.fromEntries(KEPT.map((name) => [name, view[name]]));
+  const isSame = period === 'month_to_date' && view.against === 'previous';
+  return isSame ? { ...kept, against: 'month' } : kept;
+}
 
 /** The address of a report on this page. */
 export const reportHref = (question: Question, view: Partial<ViewState> = {}): string =>

@@ -58,7 +58,7 @@ export function ReportSection() {
         endpoints={endpoints}
         advertisers={advertisers}
         setFault={setNewFault}
-        ask={(asks) => go(reportHref(asks, keptOf(view)))}
+        ask={(asks) => go(reportHref(asks, keptOf(view, asks)))}
         folds={asked !== null && fault === null}
       />
       {newFault !== null ? (

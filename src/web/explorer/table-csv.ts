@@ -1,5 +1,6 @@
-/** The table as it is shown, as CSV. Pure. */
+/** Tables as they are shown, as CSV. Pure. */
 import { currencyOf, type ReportColumn, shown, unitWord } from './columns.js';
+import { type ComparedGroup, changeOf } from './compare.js';
 import { csvOf, safe } from './join-csv.js';
 import { cellOf, type Report, type Row } from './parse.js';
 import type { Span } from './spans.js';
@@ -39,6 +40,26 @@ export function tableCsv({ rows, columns, meta, spans, by, currency }: Table): s
 }
 
 type Part = readonly [head: string, cell: (row: Row) => string];
+
+/** @returns the comparison: of each group and measure both values, their difference, and that in percent */
+export function comparedCsv(
+  groups: readonly ComparedGroup[],
+  measures: readonly ReportColumn[],
+  currency: string | null,
+): string {
+  const heads = measures.flatMap((column) => {
+    const head = headOf(column, currency);
+    return [head, `${head} before`, `${head} difference`, `${column.title} difference in %`];
+  });
+  const cells = ({ title, changes }: ComparedGroup) => [
+    safe(title || 'all'),
+    ...measures.flatMap(({ name }) => {
+      const { now, before, diff, percent } = changes.get(name) ?? changeOf(null, null);
+      return [now, before, diff, percent].map(textOf);
+    }),
+  ];
+  return csvOf([['Group', ...heads].map(safe), ...groups.map(cells)]);
+}
 
 /** `Spent (USD)`, `CTR (%)` */
 function headOf(column: ReportColumn, currency: string | null): string {

@@ -1,0 +1,98 @@
+/** What an analyst reads and does in the explorer: comparisons, filters, order and words of its tables. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { filterFault } from '../../src/web/explorer/arrange.js';
+import { parseCsv } from '../../src/web/explorer/join-csv.js';
+import { newTeam } from '../support/ask.js';
+import type { OpenGateway } from '../support/open-gateway.js';
+import { tempFolder } from '../support/processes.js';
+import { openPages, signedIn } from './people.js';
+
+let gateway: OpenGateway['gateway'];
+let key: string;
+
+beforeAll(async () => {
+  ({ gateway } = await openPages());
+  ({ key } = await newTeam(gateway, { id: 'readers', scopes: ['report:read'] }));
+});
+
+const explorer = (query: string) =>
+  signedIn(
+    `${gateway.data}/explorer#/report?endpoint=campaigns%2Fget&advertiserId=1&${query}`,
+    'Team key',
+    key,
+  );
+
+it('a person who compares today reads that it is not over, and downloads the comparison', async () => {
+  const { page, faults } = await explorer('byDate=1&byCampaign=1&_period=today&against=previous');
+  const card = page.getByRole('region', { name: /^Compared with / });
+  await card.getByText('Today is not over.').waitFor();
+  const download = page.waitForEvent('download');
+  await card.getByRole('button', { name: 'Download this comparison (CSV)' }).click();
+  expect((await download).suggestedFilename()).toMatch(/^campaigns_1_.+_compared\.csv$/);
+  const path = join(await tempFolder(), 'compared.csv');
+  await (await download).saveAs(path);
+  const [head = [], ...lines] = parseCsv((await readFile(path, 'utf8')).replace('\ufeff', ''));
+  expect(head.slice(0, 3)).toEqual(['Group', 'Impressions', 'Impressions before']);
+  expect(lines.at(-1)?.[0]).toBe('Total');
+  await page.getByRole('combobox', { name: /^Period/ }).selectOption('yesterday');
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  await page.waitForURL(/_period=yesterday/);
+  await card.getByText(', compared with').waitFor();
+  expect(await card.getByText('Today is not over.').count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+it('a filter that is no condition says why; a text that rows have is found', async () => {
+  const rows = [{ campaignName: 'a=b', clicks: 3, spent: 1 }];
+  expect(filterFault(rows, 'klicks>10')).toBe('no column klicks of numbers; columns are clicks, spent');
+  expect(filterFault(rows, 'acme clicks>abc')).toBe('abc is no number');
+  expect(filterFault(rows, 'Clicks>')).toBe('nothing is no number');
+  expect(['clicks>=10', 'acme', ''].map((filter) => filterFault(rows, filter))).toEqual([null, null, null]);
+  const { page } = await explorer('byDate=1&_period=last_7_days&filter=klicks%3E10');
+  await page
+    .getByText(/^No row matches the filter: no column klicks of numbers; columns are .*clicks/)
+    .waitFor();
+  await page.getByLabel('Filter').fill('clicks<0');
+  await page.getByText('No row matches the filter.', { exact: true }).waitFor();
+});
+
+it('a week says that its people have no sum', async () => {
+  const { page } = await explorer('byDate=1&_period=last_30_days&by=week&metric=reach');
+  const table = page.getByRole('region', { name: 'Rows of the report' });
+  await table.locator('tbody').getByText('no sum', { exact: true }).first().waitFor();
+  expect(await table.locator('tbody td').filter({ hasText: /^$/ }).count()).toBe(0);
+});
+
+it('campaigns without days have the largest of the charted measure first', async () => {
+  const { page } = await explorer('byCampaign=1&_period=last_30_days&metric=clicks');
+  const table = page.getByRole('region', { name: 'Rows of the report' });
+  await table.waitFor();
+  const head = table.getByRole('columnheader', { name: 'Clicks' });
+  expect(await head.getAttribute('aria-sort')).toBe('descending');
+  const heads = await table.getByRole('columnheader').allInnerTexts();
+  const place = heads.findIndex((text) => text.startsWith('Clicks'));
+  const cells = await table.locator(`tbody td:nth-child(${place + 1})`).allInnerTexts();
+  const clicks = cells.map((text) => Number(text.replaceAll(',', '')));
+  expect(clicks.length).toBeGreaterThan(1);
+  expect(clicks).toEqual(clicks.toSorted((a, b) => b - a));
+});
+
+it('an advertiser without a name is a chip with its id once', async () => {
+  const { page } = await explorer('byDate=1&_period=last_7_days');
+  await page.getByText('Several advertisers together').click();
+  await page.getByLabel('Another advertiser').fill('4711');
+  await page.getByLabel('Another advertiser').press('Enter');
+  expect((await page.locator('.chip').textContent())?.replaceAll(/\s+/g, ' ')).toMatch(
+    /^Advertiser 4711 ?×$/,
+  );
+});
+
+it('my access says in words what a scope allows', async () => {
+  const { page } = await signedIn(`${gateway.data}/explorer#/access`, 'Team key', key);
+  const scopes = page.getByRole('region', { name: 'Scopes' }).getByRole('listitem');
+  await expect
+    .poll(() => scopes.allInnerTexts())
+    .toEqual(['Reads reports, from the cache if possible. report:read']);
+});
