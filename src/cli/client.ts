@@ -6,7 +6,7 @@ import type { AdminOperation, AnswerOf } from '../api/operations/operation.js';
 import type { Environment } from '../config/rules.js';
 import type { Frozen } from '../lib/record.js';
 import { timeoutSignal } from '../lib/time.js';
-import { CommandError, EXIT, exitCodeOf, Unreachable } from './command-error.js';
+import { CommandError, EXIT, exitCodeOf, Unanswered, Unreachable } from './command-error.js';
 import { problemIn, Refused } from './refusal.js';
 import { savedSession } from './session-file.js';
 
@@ -75,7 +75,7 @@ export const DATA_PLANE: Plane = {
   headers: (secret) => ({ 'x-api-key': secret }),
 };
 
-/** A rotation makes two platform calls, each with its own deadline. */
+/** Longer than a token request and the verification of the token (`platform/credential/`). */
 const TIMEOUT_MS = 120_000;
 
 export interface Call {
@@ -147,9 +147,19 @@ export function openPlane(
   }
   /** @throws CommandError */
   async function answer(call: Call, stop?: AbortSignal): Promise<PlaneAnswer> {
-    const late = timeoutSignal(call.timeoutMs ?? TIMEOUT_MS);
-    const response = await send(call, stop === undefined ? late : AbortSignal.any([late, stop]));
-    return { text: await response.text().catch(away), headers: response.headers };
+    const timeoutMs = call.timeoutMs ?? TIMEOUT_MS;
+    const late = timeoutSignal(timeoutMs);
+    const signal = stop === undefined ? late : AbortSignal.any([late, stop]);
+    try {
+      const response = await send(call, signal);
+      return { text: await response.text().catch(away), headers: response.headers };
+    } catch (error) {
+      // It has accepted the connection: that would have failed earlier.
+      if (!late.aborted) throw error;
+      throw new Unanswered(
+        `the gateway at ${base} did not answer within ${timeoutMs / 1000} s; it is running, so look at its state with dsp-gateway status, and repeat later`,
+      );
+    }
   }
   return {
     base,

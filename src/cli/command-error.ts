@@ -48,6 +48,13 @@ export class CommandError extends Error {
   }
 }
 
+/** The gateway accepted the call and did not answer. */
+export class Unanswered extends CommandError {
+  constructor(message: string) {
+    super(message, EXIT.unavailable);
+  }
+}
+
 export class Unreachable extends CommandError {
   constructor(message: string) {
     super(message, EXIT.unavailable);

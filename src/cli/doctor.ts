@@ -2,7 +2,7 @@
 import { runDoctor } from '../api/operations/overview.js';
 import { notWell, skipped, warning } from '../telemetry/checks.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
-import { CommandError, EXIT, Unreachable } from './command-error.js';
+import { CommandError, EXIT, Unanswered, Unreachable } from './command-error.js';
 import { command, show } from './define.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
@@ -62,6 +62,7 @@ async function askGateway(open: () => Admin) {
 
 function adviceOn(error: CommandError): string {
   if (error instanceof Unreachable) return START;
+  if (error instanceof Unanswered) return 'Look at its state with dsp-gateway status and at its log, and repeat later.';
   if (error.exitCode === EXIT.denied)
     return 'Set an admin token with the role operator or owner, with ADMIN_TOKEN or --admin-token-file.';
   return 'Check which server answers there, and set the address of the admin plane with --url.';

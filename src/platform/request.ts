@@ -41,6 +41,8 @@ export interface AskOptions {
   readonly agent: Dispatcher;
   readonly rules: InterpretRules;
   readonly timeoutMs: number;
+  /** Ends the request early. */
+  readonly signal?: AbortSignal | undefined;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -53,10 +55,11 @@ export type Asked = Awaited<ReturnType<typeof askWithToken>>;
 export async function askWithToken(
   request: Outgoing,
   token: string | null,
-  { agent, rules, timeoutMs, clock }: AskOptions,
+  { agent, rules, timeoutMs, signal, clock }: AskOptions,
 ) {
+  const late = timeoutSignal(timeoutMs);
   const outgoing = requestOptions(request, rules.baseUrl, token);
-  const response = await agent.request({ ...outgoing, signal: timeoutSignal(timeoutMs) });
+  const response = await agent.request({ ...outgoing, signal: signal === undefined ? late : AbortSignal.any([late, signal]) });
   const { statusCode: status, headers, body } = response;
   return {
     status,

@@ -2,8 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { tempFolder } from '../support/processes.js';
+import { startHttpPlatform } from '../support/raw-platform.js';
 import { ADMIN_TOKEN, type SimulatedGateway, withGateway } from '../support/start-gateway.js';
 import { type Ran, runCli } from './run-cli.js';
 
@@ -77,4 +78,21 @@ it.each([
   expect(checksOf(doctor)).toContainEqual(
     expect.objectContaining({ name: 'gateway', level: 'warning', says: expect.stringContaining(words) }),
   );
+});
+
+it('does not say to start a gateway that accepts the call and does not answer in time', async () => {
+  const silent = await startHttpPlatform(() => {});
+  const abort = new AbortController();
+  const env = { GATEWAY_ADMIN_URL: silent.url.href, ADMIN_TOKEN };
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(abort.signal);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const rotation = runCli(['token', 'rotate'], env, 'a-new-token');
+  const doctor = runCli(['doctor'], env);
+  await vi.waitFor(() => expect(silent.seen).toHaveLength(2), 60_000);
+  abort.abort(new DOMException('late', 'TimeoutError'));
+  const said = 'did not answer within 120 s; it is running';
+  expect(await rotation).toMatchObject({ code: 69, stderr: expect.stringContaining(said) });
+  const { stdout } = await doctor;
+  expect(stdout).toContain('did not answer within 120 s');
+  expect(`${stdout}${(await rotation).stderr}`).not.toMatch(/start the gateway|Start it/);
 });

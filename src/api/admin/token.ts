@@ -22,6 +22,7 @@ import {
   stageToken,
   verifyToken,
 } from '../operations/token.js';
+import { goneSignal } from '../http/send.js';
 import { invalidMembers, readFutureDate } from './members.js';
 import { serve } from './serve.js';
 
@@ -44,7 +45,9 @@ export function registerToken(
     show(await rotation.stage(staged(body.token, body.expiresAt), actor)),
   );
   serve(app, mintToken, async ({ actor }) => show(await rotation.mint(actor)));
-  serve(app, verifyToken, async ({ actor }) => show(await rotation.verify(actor)));
+  serve(app, verifyToken, async ({ actor }, { raw }) =>
+    show(await rotation.verify(actor, undefined, true, 'active', goneSignal(raw))),
+  );
   serve(app, activateToken, async ({ body, actor }) =>
     show(await rotation.activate(body.force ?? false, actor)),
   );
@@ -55,11 +58,11 @@ export function registerToken(
   });
   serve(app, discardToken, async ({ actor }) => show(await rotation.discard(actor)));
   serve(app, resealToken, ({ actor }) => reseal(actor, options));
-  serve(app, rotateToken, async ({ body, actor }) => {
+  serve(app, rotateToken, async ({ body, actor }, { raw }) => {
     if (body.token === undefined && body.expiresAt !== undefined)
       throw invalidMembers({ param: 'expiresAt', message: 'requires token' });
     const token = body.token === undefined ? null : staged(body.token, body.expiresAt);
-    return show(await rotation.rotate(token, body.force ?? false, actor));
+    return show(await rotation.rotate(token, body.force ?? false, actor, goneSignal(raw)));
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
+import { GatewayError } from '../../errors.js';
 import { turn, wallMs } from '../../lib/time.js';
 import { AT_ONCE_BYTES, HIT_BYTES } from '../../reports/report-call.js';
 
@@ -118,4 +119,15 @@ export async function* inTurns(content: readonly Buffer[]): AsyncGenerator<Buffe
       }
       yield slice;
     }
+}
+
+/** Aborted when the caller closes the connection before the answer is sent. */
+export function goneSignal(raw: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => {
+    // 499 as in nginx, for the log only.
+    if (!raw.writableFinished)
+      gone.abort(new GatewayError('invalid_request', { status: 499, detail: 'The caller disconnected.' }));
+  });
+  return gone.signal;
 }

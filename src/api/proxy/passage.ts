@@ -15,7 +15,7 @@ import type { Trace } from '../../telemetry/trace.js';
 import { readKeyHeaders } from '../http/caller.js';
 import { nearReport, REPORTS } from '../http/not-found.js';
 import { splitTarget } from '../http/path-gate.js';
-import { onResponseClosed } from '../http/send.js';
+import { goneSignal, onResponseClosed } from '../http/send.js';
 import {
   checkBody,
   checkPassedQuery,
@@ -121,7 +121,7 @@ export async function admitCaller(
   }
   const caller = recognize(request, rule, identify);
   await limits.enter(caller, onResponseClosed(reply.raw));
-  return { caller, method, path, rule, trace, gone: goneSignal(reply) };
+  return { caller, method, path, rule, trace, gone: goneSignal(reply.raw) };
 }
 
 /** The same without limits, by the current state. @throws GatewayError 401, 403 */
@@ -187,14 +187,4 @@ function readChecksum({ 'x-write-checksum': given }: IncomingHttpHeaders, takesO
   if (given === undefined) return null;
   if (takesOne) return String(given);
   throw new GatewayError('invalid_request', { detail: 'x-write-checksum is for writes only.' });
-}
-
-function goneSignal({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once('close', () => {
-    // 499 as in nginx, for the log only.
-    if (!raw.writableFinished)
-      gone.abort(new GatewayError('invalid_request', { status: 499, detail: 'The caller disconnected.' }));
-  });
-  return gone.signal;
 }

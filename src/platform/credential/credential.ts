@@ -156,6 +156,8 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
 
 const DAY_MS = 86_400_000;
 const TOKEN = 'PLATFORM_TOKEN';
+/** A token request and a verification, of two such calls, end before a client gives up after two minutes. */
+const LONGEST_CALL_MS = 35_000;
 
 interface CredentialOptions {
   readonly config: Config;
@@ -178,7 +180,7 @@ export type Credential = ReturnType<typeof createCredential>;
 export function createCredential(options: CredentialOptions) {
   const { config, store, registry, sealer, pepper, agent, rules, clock, logger } = options;
   const { timeoutMs, tokenPath, grantType, renewBeforeDays } = config.platform;
-  const ask = { agent, rules, timeoutMs, clock };
+  const ask = { agent, rules, timeoutMs: Math.min(timeoutMs, LONGEST_CALL_MS), clock };
   const account = tokenRequestOf(config.secrets);
   const canMint = account !== null;
   const referenceReports = createReferenceReports(store.documents, clock);
@@ -286,9 +288,10 @@ function verifyOptions(
       const targets = (await referenceReports.list()).map(({ target }) => target);
       return { targets, configured: false, guesses: guessReports() };
     },
-    probe: (target, secret) => probeToken(target, secret, { ...ask, saysError }),
-    compare: (secret, activeSecret) =>
-      compareReports(secret, activeSecret, { ...ask, referenceReports, countRows, maxAnswerBytes }),
+    probe: (target, secret, signal) => probeToken(target, secret, { ...ask, signal, saysError }),
+    compare: (secret, activeSecret, signal) =>
+      compareReports(secret, activeSecret, { ...ask, signal, referenceReports, countRows, maxAnswerBytes }),
+    limitMs: 2 * ask.timeoutMs,
   };
 }
 

@@ -2,7 +2,9 @@
 import { TOKEN_REQUEST } from '../../config/secret.js';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
+import { timeoutSignal } from '../../lib/time.js';
 import type { Actor } from '../../telemetry/audit.js';
+import { within } from '../deadline.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Minted } from './mint.js';
 import {
@@ -19,7 +21,14 @@ import {
   type Token,
   type Vault,
 } from './vault.js';
-import { compareWithActive, NOT_ASKED, proveToken, type VerifyOptions } from './verify-token.js';
+import {
+  compareWithActive,
+  NOT_ANSWERED,
+  NOT_ASKED,
+  proveToken,
+  unanswered,
+  type VerifyOptions,
+} from './verify-token.js';
 
 interface RotationOptions extends VerifyOptions {
   readonly keeper: VaultKeeper;
@@ -53,21 +62,30 @@ export class Rotation {
   }
 
   /**
-   * Proves the pending token.
+   * Proves the pending token, within the limit.
    * @param id only this token, here and below. @throws GatewayError `conflict` if another has replaced it
    * @param mayGuess whether calls may be made that no caller has made yet
+   * @param caller aborted when the caller has gone: then nothing is verified or activated, here and below
    * @throws GatewayError `verification_failed`
    */
-  async verify(actor: Actor, id?: string, mayGuess = true, against: Against = 'active'): Promise<Vault> {
+  async verify(
+    actor: Actor,
+    id?: string,
+    mayGuess = true,
+    against: Against = 'active',
+    caller?: AbortSignal,
+  ): Promise<Vault> {
     const { pending: token, active } = this.options.keeper.vault();
     if (token === null && id === undefined) throw noPending();
     if (token === null || token.id !== (id ?? token.id)) throw superseded();
     let proof: object;
     try {
-      const { target, reason } = await proveToken(token, active, mayGuess, this.options);
-      const activeNow = against === 'active' ? this.options.keeper.vault().active : null;
-      const reportsCompared = await compareWithActive(token, activeNow, this.options);
-      proof = { call: target, reason, reportsCompared };
+      proof = await this.#inTime(caller, async (signal) => {
+        const { target, reason } = await proveToken(token, active, mayGuess, this.options, signal);
+        const activeNow = against === 'active' ? this.options.keeper.vault().active : null;
+        const reportsCompared = await compareWithActive(token, activeNow, this.options, signal);
+        return { call: target, reason, reportsCompared };
+      });
     } catch (error) {
       // Without a call nothing is known of the token.
       if (isUnverified(error) && error.options.internal !== NOT_ASKED) {
@@ -77,14 +95,16 @@ export class Rotation {
       throw error;
     }
     const step = (vault: Vault): Vault => {
+      refuseGone(caller);
       if (vault.pending?.id !== token.id) throw superseded();
       return markVerified(vault, token.id, this.options.clock.now());
     };
     return this.options.keeper.move('token.verify', actor, step, { proof });
   }
 
-  activate(force: boolean, actor: Actor, id?: string): Promise<Vault> {
+  activate(force: boolean, actor: Actor, id?: string, caller?: AbortSignal): Promise<Vault> {
     return this.options.keeper.move('token.activate', actor, (vault) => {
+      refuseGone(caller);
       if (id !== undefined && vault.active?.id === id) return vault;
       if (id !== undefined && vault.pending?.id !== id) throw superseded();
       return activate(vault, force, this.options.clock.now());
@@ -102,7 +122,8 @@ export class Rotation {
   }
 
   /**
-   * Stages a token (or mints one) and verifies it; a token that cannot be verified is discarded.
+   * Stages a token (or mints one) and verifies it. A token that cannot be verified is discarded, except one that was given
+   * while the platform does not answer: it stays pending.
    * @param force keeps an unverified token
    * @returns the id of the pending token; null if the platform issued the active token again
    */
@@ -111,6 +132,7 @@ export class Rotation {
     force: boolean,
     actor: Actor,
     against: Against = 'active',
+    caller?: AbortSignal,
   ): Promise<string | null> {
     const { token, vault } =
       from === null ? await this.#mint(actor) : await this.#stage(this.#tokenOf(from), actor);
@@ -118,22 +140,46 @@ export class Rotation {
     if (vault.pending?.id !== id) return null;
     try {
       // With `force` the token is activated anyway: no guessed calls.
-      await this.verify(actor, id, !force, against);
+      await this.verify(actor, id, !force, against, caller);
     } catch (error) {
       if (!isUnverified(error)) throw error;
+      refuseGone(caller);
+      const isSilent = error.options.internal === NOT_ANSWERED;
+      if (!force && isSilent && from !== null) throw error;
       if (!force) {
         await this.options.keeper.move('token.discard', actor, (now) =>
           now.pending?.id === id ? discard(now) : now,
         );
-        throw error;
+        throw isSilent ? mintedInVain(error) : error;
       }
     }
     return id;
   }
 
-  async rotate(from: NewToken | null, force: boolean, actor: Actor): Promise<Vault> {
-    const id = await this.prepare(from, force, actor);
-    return id === null ? this.options.keeper.vault() : this.activate(force, actor, id);
+  async rotate(
+    from: NewToken | null,
+    force: boolean,
+    actor: Actor,
+    caller?: AbortSignal,
+  ): Promise<Vault> {
+    const id = await this.prepare(from, force, actor, 'active', caller);
+    return id === null ? this.options.keeper.vault() : this.activate(force, actor, id, caller);
+  }
+
+  async #inTime<T>(
+    caller: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { limitMs } = this.options;
+    const late = timeoutSignal(limitMs);
+    const signal = caller === undefined ? late : AbortSignal.any([late, caller]);
+    try {
+      return await within(signal, () => work(signal));
+    } catch (error) {
+      refuseGone(caller);
+      if (!late.aborted) throw error;
+      throw unanswered(`the platform did not answer all calls of the verification within ${limitMs / 1000} s`);
+    }
   }
 
   #tokenOf(from: NewToken): Token {
@@ -167,6 +213,19 @@ export class Rotation {
 
 function isUnverified(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.code === 'verification_failed';
+}
+
+/** @throws GatewayError `verification_failed` if the caller has gone */
+function refuseGone(caller: AbortSignal | undefined): void {
+  if (caller?.aborted) throw unanswered('the caller has closed the connection');
+}
+
+function mintedInVain({ options }: GatewayError): GatewayError {
+  return new GatewayError('verification_failed', {
+    ...options,
+    detail: options.detail?.replace('the token is pending', 'the new token was discarded') ?? '',
+    help: 'Repeat when the platform answers again.',
+  });
 }
 
 function superseded(): GatewayError {

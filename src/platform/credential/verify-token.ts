@@ -1,5 +1,7 @@
 /** Verification of a token before it is activated: the platform accepts it, and it sees the reports that the active one sees. */
+import { errors } from 'undici';
 import { GatewayError } from '../../errors.js';
+import { sentence } from '../../lib/words.js';
 import { single } from '../interpret.js';
 import { type Asked, type AskOptions, askWithToken } from '../request.js';
 import type { ReferenceReports, StoredReferenceReport } from './reference-reports.js';
@@ -10,6 +12,8 @@ export interface ProbeResult {
   readonly outcome: 'accepted' | 'refused' | 'unknown';
   /** What the platform did, for people. */
   readonly reason: string;
+  /** The platform did not answer in time: another call would wait as long. */
+  readonly isSilent: boolean;
   /** The platform's `date`, epoch milliseconds; null without one. */
   readonly platformNowMs: number | null;
 }
@@ -36,6 +40,7 @@ export async function probeToken(target: string, token: string, options: ProbeOp
     const result = (outcome: ProbeResult['outcome'], more = '') => ({
       outcome,
       reason: reason + more,
+      isSilent: false,
       platformNowMs,
     });
     if (asked.verdict.kind === 'credential-refused') return result('refused');
@@ -45,8 +50,11 @@ export async function probeToken(target: string, token: string, options: ProbeOp
     if (isError) return result('unknown', ', but the body reports an error');
     return result(asked.verdict.kind === 'answer' ? 'accepted' : 'unknown');
   } catch (error) {
-    const reason = `the probe failed: ${(error as Error).message}`;
-    return { outcome: 'unknown', reason, platformNowMs: null };
+    const isSilent = (error as Error).name === 'TimeoutError' || error instanceof errors.ConnectTimeoutError;
+    const reason = isSilent
+      ? `the platform did not answer within ${options.timeoutMs / 1000} s`
+      : `the probe failed: ${(error as Error).message}`;
+    return { outcome: 'unknown', reason, isSilent, platformNowMs: null };
   }
 }
 
@@ -124,6 +132,7 @@ async function rowsSeen(
 /** `internal` of a verification that failed: the platform refused the token, or no call was made. */
 export const REFUSED = 'refused by the platform';
 export const NOT_ASKED = 'no call was made';
+export const NOT_ANSWERED = 'the platform did not answer';
 
 interface ProbeTargets {
   /** Calls that prove a token, tried in turn. */
@@ -136,8 +145,11 @@ interface ProbeTargets {
 
 export interface VerifyOptions {
   readonly probeTargets: () => Promise<ProbeTargets>;
-  readonly probe: (target: string, secret: string) => Promise<ProbeResult>;
-  readonly compare: (secret: string, activeSecret: string) => Promise<Comparison>;
+  /** `signal` ends a call early, here and below. */
+  readonly probe: (target: string, secret: string, signal?: AbortSignal) => Promise<ProbeResult>;
+  readonly compare: (secret: string, activeSecret: string, signal: AbortSignal) => Promise<Comparison>;
+  /** Of the whole verification. */
+  readonly limitMs: number;
 }
 
 export interface TokenProof extends ProbeResult {
@@ -145,17 +157,18 @@ export interface TokenProof extends ProbeResult {
   readonly target: string | null;
 }
 
-/** Makes the calls in turn until the platform accepts or refuses the token. */
+/** Makes the calls in turn until the platform accepts or refuses the token, or does not answer. */
 export async function probeInTurn(
   secret: string,
   targets: readonly string[],
   probe: VerifyOptions['probe'],
+  signal?: AbortSignal,
 ): Promise<TokenProof> {
   const reason = 'there is no call to verify it with; set PLATFORM_PROBE';
-  let proof: TokenProof = { outcome: 'unknown', reason, target: null, platformNowMs: null };
+  let proof: TokenProof = { outcome: 'unknown', reason, isSilent: false, target: null, platformNowMs: null };
   for (const target of targets) {
-    proof = { ...(await probe(target, secret)), target };
-    if (proof.outcome !== 'unknown') break;
+    proof = { ...(await probe(target, secret, signal)), target };
+    if (proof.outcome !== 'unknown' || proof.isSilent) break;
   }
   return proof;
 }
@@ -169,12 +182,13 @@ export async function proveToken(
   active: Token | null,
   mayGuess: boolean,
   { probeTargets, probe }: VerifyOptions,
+  signal: AbortSignal,
 ): Promise<TokenProof> {
   const { targets, configured, guesses } = await probeTargets();
   // The platform has just issued a minted token: it is valid unless a call is refused.
   const isTrusted = !configured && token.source === 'minted';
   const all = mayGuess && !configured && !isTrusted ? [...targets, ...guesses] : targets;
-  const proof = await probeInTurn(token.secret, all, probe);
+  const proof = await probeInTurn(token.secret, all, probe, signal);
   const { outcome, reason } = proof;
   if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return proof;
   const now = active === null ? 'no token is active' : 'the active token stays in use';
@@ -184,6 +198,7 @@ export async function proveToken(
       "Copy the complete token from the platform's dashboard, and repeat.",
       { internal: REFUSED },
     );
+  if (proof.isSilent) throw unanswered(reason);
   throw unverified(
     `The token could not be verified (${reason}); ${now}.`,
     'Set PLATFORM_PROBE to a cheap call that works, and repeat when the platform responds. Or repeat with "force": true to activate the token without verification.',
@@ -196,13 +211,23 @@ export async function compareWithActive(
   token: Token,
   active: Token | null,
   { compare }: VerifyOptions,
+  signal: AbortSignal,
 ): Promise<number> {
   if (active === null || active.id === token.id) return 0;
-  const { compared, missing } = await compare(token.secret, active.secret);
+  const { compared, missing } = await compare(token.secret, active.secret, signal);
   if (missing === null) return compared;
   throw unverified(
     `The token sees less than the active one: ${missing}. The active one stays.`,
     'Give a token of the same account, or repeat with "force": true if that is intended.',
+  );
+}
+
+/** The verification ended without an answer; the token stays pending. @param why a clause */
+export function unanswered(why: string): GatewayError {
+  return unverified(
+    `${sentence(why).slice(0, -1)}; the token is pending, nothing was activated.`,
+    'When the platform answers again: POST /admin/v1/token/verify, then POST /admin/v1/token/activate. Or discard it: POST /admin/v1/token/discard.',
+    { internal: NOT_ANSWERED },
   );
 }
 

@@ -10,7 +10,7 @@ import { type Minted, mintToken } from '../../../src/platform/credential/mint.js
 import { Rotation } from '../../../src/platform/credential/rotation.js';
 import { createSealer } from '../../../src/platform/credential/seal.js';
 import { TokenRecovery } from '../../../src/platform/credential/token-recovery.js';
-import { probeToken } from '../../../src/platform/credential/verify-token.js';
+import { probeToken, type VerifyOptions } from '../../../src/platform/credential/verify-token.js';
 import { saysError } from '../../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import type { Simulator } from '../../../src/simulator/simulator-api.js';
@@ -38,19 +38,23 @@ export interface CredentialOptions {
   readonly mint?: 'request' | null | (() => Promise<Minted>);
   readonly account?: Simulator['account'];
   readonly leases?: Leases;
+  /** Of one call; a verification has twice as long. */
+  readonly timeoutMs?: number;
+  readonly limitMs?: number;
+  readonly compare?: VerifyOptions['compare'];
 }
 
 export type Credential = Awaited<ReturnType<typeof openCredential>>;
 
 /** One replica on a store. */
 async function openCredential(options: CredentialOptions) {
-  const { store, clock, baseUrl, probe = PROBE, guesses = [], mint = 'request', account } = options;
+  const { store, clock, baseUrl, probe = PROBE, guesses = [], mint = 'request', account, timeoutMs = 10_000 } = options;
   const { registry, log } = await openReplica(store, { clock });
   const { logger } = log;
   const keeper = createVaultKeeper({ registry, sealer: createSealer(MASTER_KEY), clock, logger });
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
-  const ask = { agent, rules: { baseUrl, loginPaths: ['/login'] }, timeoutMs: 10_000, clock };
+  const ask = { agent, rules: { baseUrl, loginPaths: ['/login'] }, timeoutMs, clock };
   const request = (): Promise<Minted> =>
     mintToken({
       ...ask,
@@ -70,8 +74,9 @@ async function openCredential(options: CredentialOptions) {
       probe === null
         ? { targets: [], configured: false, guesses }
         : { targets: [probe], configured: true, guesses },
-    compare: async () => ({ compared: 0, missing: null }),
-    probe: (target, secret) => probeToken(target, secret, { ...ask, saysError }),
+    compare: options.compare ?? (async () => ({ compared: 0, missing: null })),
+    probe: (target, secret, signal) => probeToken(target, secret, { ...ask, signal, saysError }),
+    limitMs: options.limitMs ?? 2 * timeoutMs,
   });
   const evidence = createEvidence(keeper, clock, logger);
   const tokenRecovery = new TokenRecovery({

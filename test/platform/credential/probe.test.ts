@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { probeToken } from '../../../src/platform/credential/verify-token.js';
+import { probeInTurn, probeToken } from '../../../src/platform/credential/verify-token.js';
 import { saysError } from '../../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { deadUrl, startHttpPlatform } from '../../support/raw-platform.js';
@@ -25,6 +25,7 @@ describe('the probe', () => {
     expect(await probe(new URL('/dsp/', url))).toEqual({
       outcome: 'accepted',
       reason: 'the platform answered the probe with status 200',
+      isSilent: false,
       platformNowMs: expect.any(Number),
     });
     expect(seen).toMatchObject([
@@ -88,21 +89,37 @@ describe('the probe', () => {
 
   it.each([
     ['nobody listens', async () => deadUrl()],
-    ['nothing comes', async () => (await startHttpPlatform(() => {})).url, 50],
     [
       'the connection is reset',
       async () =>
         (await startHttpPlatform((_request, response) => void response.socket?.resetAndDestroy())).url,
     ],
-  ] as readonly [what: string, start: () => Promise<URL>, timeoutMs?: number][])(
-    'proves nothing when %s',
-    async (_what, start, timeoutMs) => {
-      const result = await probe(await start(), undefined, undefined, timeoutMs);
-      expect(result.outcome).toBe('unknown');
-      expect(result.reason).toMatch(/^the probe failed: /);
-      expect(result.reason).not.toContain('token-to-prove');
-    },
-  );
+  ] as const)('proves nothing when %s', async (_what, start) => {
+    const result = await probe(await start());
+    expect(result).toMatchObject({ outcome: 'unknown', isSilent: false });
+    expect(result.reason).toMatch(/^the probe failed: /);
+    expect(result.reason).not.toContain('token-to-prove');
+  });
+
+  it('makes no further call after one that was not answered', async () => {
+    const asked: string[] = [];
+    const silent = { outcome: 'unknown', reason: 'no answer', isSilent: true, platformNowMs: null } as const;
+    const proof = await probeInTurn('token', ['/first', '/second'], async (target) => {
+      asked.push(target);
+      return silent;
+    });
+    expect([asked, proof]).toEqual([['/first'], { ...silent, target: '/first' }]);
+  });
+
+  it('proves nothing when nothing comes, and says how long it waited', async () => {
+    const { url } = await startHttpPlatform(() => {});
+    expect(await probe(url, undefined, undefined, 50)).toEqual({
+      outcome: 'unknown',
+      reason: 'the platform did not answer within 0.05 s',
+      isSilent: true,
+      platformNowMs: null,
+    });
+  });
 
   it('tells a good token from a bad one at the simulated platform, whichever way that refuses', async () => {
     for (const unauthenticated of ['auto', 'redirect', 'json', 'html'] as const) {

@@ -267,3 +267,54 @@ describe('a rotation in one', () => {
     expect(active?.verifiedAt).not.toBeNull();
   });
 });
+
+describe('a rotation while the platform does not answer', () => {
+  it('keeps a given token pending, and activates nothing', async () => {
+    const silent = await startHttpPlatform(() => {});
+    const scene = await openScene({ baseUrl: silent.url, timeoutMs: 20 });
+    await expect(scene.rotation.rotate(staged('next'), false, ALICE)).rejects.toMatchObject({
+      code: 'verification_failed',
+      options: {
+        detail: 'The platform did not answer within 0.02 s; the token is pending, nothing was activated.',
+        help: expect.stringContaining('POST /admin/v1/token/verify'),
+      },
+    });
+    expect(secretsIn(scene)).toEqual({ active: null, pending: 'next', previous: null });
+  });
+
+  it('discards a minted token, which blocks no later renewal', async () => {
+    const silent = await startHttpPlatform(() => {});
+    const mint = async () => ({ secret: 'minted', expiresInS: null });
+    const scene = await openScene({ baseUrl: silent.url, timeoutMs: 20, mint });
+    await expect(scene.rotation.rotate(null, false, ALICE)).rejects.toMatchObject({
+      options: { detail: expect.stringMatching(/ the new token was discarded, nothing was activated\.$/) },
+    });
+    expect(secretsIn(scene)).toEqual({ active: null, pending: null, previous: null });
+  });
+
+  it('ends at its limit when calls take long one after another, whatever they answer later', async () => {
+    const scene = await openScene({ compare: () => new Promise(() => {}), timeoutMs: 10_000, limitMs: 20 });
+    await scene.rotation.rotate(staged(scene.simulator.token), true, ALICE);
+    const next = scene.simulator.issueToken();
+    await expect(scene.rotation.rotate(staged(next), false, ALICE)).rejects.toMatchObject({
+      options: { detail: expect.stringContaining('the token is pending, nothing was activated') },
+    });
+    expect(secretsIn(scene)).toMatchObject({ active: scene.simulator.token, pending: next });
+  });
+
+  it.each([false, true])('activates nothing after its caller has gone, also with force: %s', async (force) => {
+    const gone = new AbortController();
+    const scene = await openActive();
+    const first = scene.simulator.token;
+    const slow = await startHttpPlatform((_request, response) => {
+      gone.abort();
+      response.end('{}');
+    });
+    const rotating = await scene.another({ baseUrl: slow.url });
+    await expect(rotating.rotation.rotate(staged('next'), force, ALICE, gone.signal)).rejects.toMatchObject({
+      options: { detail: expect.stringMatching(/caller has closed the connection; the token is pending/) },
+    });
+    await scene.keeper.refresh();
+    expect(secretsIn(scene)).toMatchObject({ active: first, pending: 'next' });
+  });
+});
