@@ -12,6 +12,8 @@ interface Check extends ShownFinding {
   readonly name: string;
 }
 
+const PROGRESS =
+  'Asking the gateway, which makes one platform call; if the platform does not answer, that takes up to its timeout.\n';
 const REMOTE = 'not checked: the gateway runs on another machine; run doctor there, too';
 
 export const addDoctorCommand = command<ClientOptions>({
@@ -21,6 +23,7 @@ export const addDoctorCommand = command<ClientOptions>({
   examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
   async run({ options, terminal }) {
     const { env } = terminal;
+    if (terminal.input.isTTY === true) terminal.say(PROGRESS);
     const asked = await askGateway(() => openAdmin(options, env));
     const here = isElsewhere(options, env)
       ? [{ name: 'this machine', ...skipped(REMOTE) }]

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { tempFolder } from '../support/processes.js';
 import { startHttpPlatform } from '../support/raw-platform.js';
@@ -15,9 +16,9 @@ beforeAll(async () => {
   await writeFile(tokenFile, VIEWER);
 });
 
-async function open() {
+async function open(config: object = {}) {
   const adminTokens = [{ name: 'viewer', role: 'viewer', tokenFile }];
-  const gateway: SimulatedGateway = await withGateway({ config: { auth: { adminTokens } } });
+  const gateway: SimulatedGateway = await withGateway({ config: { auth: { adminTokens }, ...config } });
   await gateway.admin.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => gateway.admin.server.closeAllConnections());
   const { port } = gateway.admin.server.address() as AddressInfo;
@@ -94,5 +95,20 @@ it('does not say to start a gateway that accepts the call and does not answer in
   expect(await rotation).toMatchObject({ code: 69, stderr: expect.stringContaining(said) });
   const { stdout } = await doctor;
   expect(stdout).toContain('did not answer within 120 s');
-  expect(`${stdout}${(await rotation).stderr}`).not.toMatch(/start the gateway|Start it/);
+  expect(`${stdout}${(await rotation).stderr}`).not.toMatch(/start the gateway|Start it|was not set/);
+});
+
+it('ends after one call that the platform does not answer, says so, and tells a person meanwhile', async () => {
+  const { gateway, cli } = await open({ platform: { timeoutMs: 100 } });
+  await gateway.addTeam();
+  gateway.simulator.fault({ kind: 'hang', times: 100 });
+  gateway.simulator.clearCalls();
+  const doctor = await cli('doctor');
+  expect(doctor.stdout).toContain('could not be verified: the platform did not answer within 0.1 s');
+  expect(gateway.simulator.calls.length).toBeLessThanOrEqual(1);
+  expect(doctor.stderr).toBe('');
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  expect((await runCli(['doctor'], { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ADMIN_TOKEN }, input)).stderr).toContain(
+    'makes one platform call',
+  );
 });

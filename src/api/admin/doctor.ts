@@ -129,10 +129,15 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
   };
 }
 
-function proven({ outcome, reason, target }: TokenProof): string | CheckResult {
+function proven({ outcome, reason, isSilent, target }: TokenProof): string | CheckResult {
   if (outcome === 'accepted') return `${reason} (${target})`;
   if (outcome === 'refused') return notWell(`The platform refuses it: ${reason} (${target}).`, ROTATE);
   if (target === null) return skipped(reason);
+  if (isSilent)
+    return warning(
+      `It could not be verified: ${reason} (${target}).`,
+      "Check that the platform is up, and that the gateway's machine reaches PLATFORM_BASE_URL; then repeat.",
+    );
   return warning(
     `It could not be verified: ${reason} (${target}).`,
     "Check that the platform is up, that the gateway's machine reaches PLATFORM_BASE_URL, and that PLATFORM_PROBE, if set, names a report.",
