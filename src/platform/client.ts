@@ -116,7 +116,7 @@ export function createAcquire(options: PlatformOptions) {
     // A team without a share must not delay others.
     if (exhausted !== null) throw exhausted;
     const leave = await budget.acquire(team, signal, waitsForAll).catch((error: unknown) => {
-      throw whyNoSlot(asFailure(error, signal), pace.waitMs());
+      throw whyNoSlot(asFailure(error, signal), pace.waitMs(), deadline);
     });
     try {
       // The platform may have paused, or the circuit opened, during the wait.
@@ -130,9 +130,12 @@ export function createAcquire(options: PlatformOptions) {
   };
 }
 
-/** A timeout while the pace delays all calls is due to the rate limit, not to a slow platform. */
-function whyNoSlot(error: GatewayError, paceMs: number): GatewayError {
-  if (error.code !== 'upstream_timeout' || paceMs === 0) return error;
+/** A timeout in the queue says nothing about the platform; while the pace delays all calls it is due to the rate limit. */
+function whyNoSlot(error: GatewayError, paceMs: number, { totalMs, attempt }: CallDeadline): GatewayError {
+  if (error.code !== 'upstream_timeout') return error;
+  if (paceMs === 0 && attempt === 1)
+    return changed(error, { detail: `The call waited ${totalMs / 1000} s for a free slot.`, cause: error });
+  if (paceMs === 0) return error;
   return new GatewayError('upstream_rate_limited', { retryAfterS: Math.ceil(paceMs / 1000), cause: error });
 }
 

@@ -255,6 +255,7 @@ export class Slot {
       outcome,
       status: this.#response?.statusCode ?? null,
       durationMs: this.#elapsedMs(),
+      waitedMs: Math.max(0, deadline.totalMs - deadline.leftMs() - this.#elapsedMs()),
       attempt: deadline.attempt,
       ...(outcome === 'network' && typeof code === 'string' ? { code } : {}),
     };

@@ -19,6 +19,8 @@ export interface CallReport {
     | 'aborted';
   readonly status: number | null;
   readonly durationMs: number;
+  /** Time before it was sent: of earlier attempts, and of waiting for a slot. */
+  readonly waitedMs?: number;
   /** Attempt number, from 1. */
   readonly attempt: number;
   /** Of a broken connection, as the system names it, e.g. `ECONNREFUSED`. */
@@ -42,8 +44,12 @@ const BROKEN: Readonly<Record<string, string>> = {
 };
 
 /** In a few words of the gateway, without text of the platform or addresses. */
-export function whyFailed({ outcome, status, durationMs, code = '' }: CallReport): string {
+export function whyFailed(call: CallReport): string {
+  const { outcome, status, durationMs, waitedMs = 0, attempt, code = '' } = call;
   if (outcome === 'failed') return `status ${status}`;
+  // What the wait left of the deadline says nothing about the platform.
+  if (outcome === 'timeout' && attempt === 1 && waitedMs > durationMs)
+    return `waited ${Math.round(waitedMs / 1000)} s for a free slot`;
   if (outcome === 'timeout') return `timed out after ${Math.round(durationMs / 1000)} s`;
   return outcome === 'invalid' ? 'unreadable answer' : (BROKEN[code] ?? 'connection broken');
 }

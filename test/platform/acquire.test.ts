@@ -7,6 +7,7 @@ import { createBudget } from '../../src/platform/budget.js';
 import { createAcquire } from '../../src/platform/client.js';
 import { createPause } from '../../src/platform/pace.js';
 import type { Slot } from '../../src/platform/slot.js';
+import type { CallReport } from '../../src/telemetry/trace.js';
 import { createRecordedLog } from '../support/recorded-log.js';
 import { createTestClock } from '../support/test-clock.js';
 
@@ -24,6 +25,7 @@ function open(broken: Broken = {}) {
   const pause = createPause(createTestClock(), 900_000);
   if (broken.pause) pause.open(5000);
   const charged: string[] = [];
+  const reports: CallReport[] = [];
   const state = {
     circuitOpen: broken.circuit ?? false,
     paceMs: 0,
@@ -41,7 +43,7 @@ function open(broken: Broken = {}) {
     rules: { baseUrl: new URL('http://platform'), loginPaths: [] },
     clock: createClock(),
     userAgent: 'test',
-    onCall: () => {},
+    onCall: (report) => void reports.push(report),
     pace: { waitMs: () => state.paceMs, started: () => {}, ended: () => {} },
     budget,
     pause,
@@ -80,7 +82,7 @@ function open(broken: Broken = {}) {
     retry: { attempts: 0, baseMs: 1 },
     logger: createRecordedLog().logger,
   });
-  return { acquire, budget, pause, charged, state };
+  return { acquire, budget, pause, charged, reports, state };
 }
 
 const within = (signal: AbortSignal) => ({ signal, totalMs: 60_000, attempt: 1, leftMs: () => 60_000 });
@@ -108,6 +110,22 @@ describe('a slot', () => {
     const { acquire, budget, charged } = open(broken);
     await expect(acquire('growth', patient())).rejects.toMatchObject({ code });
     expect([budget.running, budget.queued, charged]).toEqual([0, 0, []]);
+  });
+
+  it('of a call that the queue held until its deadline is told with the wait, not with the call', async () => {
+    const { acquire, reports } = open();
+    const ended = new AbortController();
+    const first = await acquire('growth', patient());
+    const second = acquire('growth', within(ended.signal));
+    const late = acquire('growth', { ...patient(), leftMs: () => 1 });
+    ended.abort(new GatewayError('upstream_timeout'));
+    await expect(second).rejects.toMatchObject({
+      code: 'upstream_timeout',
+      options: { detail: 'The call waited 60 s for a free slot.' },
+    });
+    first.release();
+    await use(await late);
+    expect(reports.map(({ waitedMs }) => Math.round((waitedMs ?? 0) / 10_000))).toEqual([6]);
   });
 
   it('is not charged when it is given back unused, or when too many wait', async () => {

@@ -5,8 +5,20 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, expect, it } from 'vitest';
 import { collectorUrl } from '../../src/telemetry/open-tracing.js';
 import { samplerOf, telling } from '../../src/telemetry/otel/start-tracing.js';
-import { Trace } from '../../src/telemetry/trace.js';
+import { Trace, whyFailed } from '../../src/telemetry/trace.js';
 import { createRecordedLog } from '../support/recorded-log.js';
+
+describe('why a call timed out', () => {
+  const late = { team: 'a', method: 'GET', outcome: 'timeout', status: null } as const;
+
+  it.each([
+    ['the wait, where a slot became free at the end', { durationMs: 20, waitedMs: 29_980, attempt: 1 }, 'waited 30 s for a free slot'],
+    ['the call, where it took most of the time', { durationMs: 25_000, waitedMs: 5000, attempt: 1 }, 'timed out after 25 s'],
+    ['the call, where an earlier attempt took the time', { durationMs: 1000, waitedMs: 29_000, attempt: 2 }, 'timed out after 1 s'],
+  ])('names %s', (_what, times, why) => {
+    expect(whyFailed({ ...late, ...times })).toBe(why);
+  });
+});
 
 describe('a trace', () => {
   it('adds up the platform calls of its request, and no other’s', () => {
