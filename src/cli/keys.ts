@@ -11,11 +11,12 @@ import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus } from '../api/operations/overview.js';
 import type { Environment } from '../config/rules.js';
 import { momentIn } from '../lib/words.js';
-import { call, steps, type Values } from './call-command.js';
+import { call, type Given, steps, type Values } from './call-command.js';
 import type { Admin, ClientOptions } from './client.js';
 import { CommandError, EXIT } from './command-error.js';
 import { group, rendered, show } from './define.js';
 import { readId, readLength } from './flags.js';
+import { confirm } from './read-secret.js';
 import { counted, until } from './span.js';
 import { renderFields, renderRows } from './table.js';
 import type { Terminal } from './terminal.js';
@@ -70,8 +71,10 @@ export const addKeysCommands = group(
   steps({
     name: 'roll',
     operation: rollKey,
-    description: 'Replace the secret of a key; the old secret stays valid for the overlap.',
-    examples: ['keys roll key_RMO2iDI8rom4 --overlap 24h'],
+    description:
+      'Replace the secret of a key; the old secret stays valid for the overlap. Without --overlap it ends at once, after confirmation.',
+    examples: ['keys roll key_RMO2iDI8rom4 --overlap 24h', 'keys roll key_RMO2iDI8rom4 --yes'],
+    own: (added) => added.option('--yes', 'skip confirmation'),
     args: OF_KEY,
     flags: {
       overlapSeconds: {
@@ -81,13 +84,20 @@ export const addKeysCommands = group(
         usual: 0,
       },
     },
-    run: ({ values, send, terminal, options }) =>
-      showOnce(terminal, options, {
+    async run({ values, send, terminal, options }: Given<typeof rollKey, { readonly yes?: boolean }>) {
+      if (Number(values.overlapSeconds) === 0)
+        await confirm(
+          terminal,
+          `The old secret of ${values.id} ends at once, and calls with it are refused; with --overlap 24h it stays valid for a day.`,
+          options.yes,
+        );
+      await showOnce(terminal, options, {
         make: () => send(values),
         render: (rolled) => describeIssued(rolled, terminal) + describeOld(values, terminal),
         lost: async ({ id }) =>
           `the new secret of ${id} was not shown; the old one is valid for ${values.overlapSeconds} s from now; roll it again: dsp-gateway keys roll ${id}`,
-      }),
+      });
+    },
   }),
   call({
     name: 'revoke',

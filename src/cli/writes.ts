@@ -1,5 +1,4 @@
 /** `dsp-gateway writes`: the brake, and writes of unknown outcome. */
-import { Option } from 'commander';
 import type { AnswerOf } from '../api/operations/operation.js';
 import {
   getWrites,
@@ -57,9 +56,8 @@ export const addWritesCommands = group(
     operation: listUnknownWrites,
     description:
       'List guarded writes of unknown outcome, the only ones that are listed. Their budget stays reserved until settled.',
-    examples: ['writes list --unknown', "writes list --unknown --json | jq -r '.writes[].id'"],
-    own: (added) =>
-      added.addOption(new Option('--unknown', 'writes of unknown outcome').makeOptionMandatory()),
+    examples: ['writes list', "writes list --json | jq -r '.writes[].id'"],
+    own: (added) => added.option('--unknown', 'writes of unknown outcome (default)'),
     render: ({ writes }) =>
       writes.length === 0
         ? 'There is no write of unknown outcome.\n'
@@ -72,7 +70,7 @@ export const addWritesCommands = group(
       "Record the outcome of a write, after checking on the platform. happened: its amount stays charged; not: its amount goes back to the day's budget.",
     examples: ['writes settle 0c5f1d1e-7a1b-4f0e-9b57-1f2f6d1c2a33 not'],
     args: {
-      id: ['<id>', 'write id, from `writes list --unknown`'],
+      id: ['<id>', 'write id, from `writes list`'],
       outcome: ['<outcome>', 'happened, or not'],
     },
     prepare({ values }) {

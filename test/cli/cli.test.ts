@@ -182,10 +182,14 @@ describe('keys', () => {
 it('a rolled key is told with its own end and that of the old secret, and a warning within 14 days', async () => {
   await done('teams create soon');
   const issued = await done('keys issue soon --expires 2026-12-01 --json');
-  const { stdout } = await done(`keys roll ${issued.json<{ id: string }>().id}`);
+  const { stdout } = await done(`keys roll ${issued.json<{ id: string }>().id} --yes`);
   expect(stdout).toMatch(/\nWarning: the key ends in 9 d 12 h, and rolling it does not change that/);
   expect(stdout).toMatch(/dsp-gateway keys issue soon --expires <date>\.\nThe old secret has ended\.\n$/);
   const later = await done('keys issue soon --expires 2199-01-01 --json');
+  expect(await cli(`keys roll ${later.json<{ id: string }>().id}`)).toMatchObject({
+    code: 64,
+    stderr: expect.stringMatching(/ ends at once, and calls with it are refused; .* Repeat with --yes to do it\.$/m),
+  });
   const rolled = (await done(`keys roll ${later.json<{ id: string }>().id} --overlap 1h`)).stdout;
   expect(rolled).toMatch(/^expires +2199-01-01\S* \(in \d+ d/m);
   expect(rolled).toMatch(/\nThe old secret ends .*\(60 minutes\); the key's own end is unchanged\.\n$/);

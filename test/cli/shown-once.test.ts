@@ -50,7 +50,7 @@ describe.each(['a full disk', 'a closed pipe'] as const)('with %s for its output
 
 it('keys roll leaves the key as it was when its output is closed', async () => {
   const { id, key } = await newTeam(gateway, { id: 'roll-closed' });
-  const { code, stderr } = await runInto('a closed pipe', ['keys', 'roll', id]);
+  const { code, stderr } = await runInto('a closed pipe', ['keys', 'roll', id, '--yes']);
   expect([code, stderr]).toEqual([74, expect.stringContaining('nothing was done')]);
   expect((await ask(`${gateway.data}/gateway/v1/me`, { key })).status).toBe(200);
 });
@@ -88,12 +88,12 @@ describe('a key that was made and could not be shown', () => {
 
   it('is told of when it was rolled, with what to do', async () => {
     const { id } = await newTeam(gateway, { id: 'rolled-unseen' });
-    const lost = await runCli(['keys', 'roll', id], env(), '', failing);
+    const lost = await runCli(['keys', 'roll', id, '--yes'], env(), '', failing);
     expect([lost.code, lost.stderr]).toEqual([
       74,
       expect.stringContaining(`roll it again: dsp-gateway keys roll ${id}`),
     ]);
-    const again = await runCli(['keys', 'roll', id, '--json'], env());
+    const again = await runCli(['keys', 'roll', id, '--yes', '--json'], env());
     const { key } = again.json<IssuedKey>();
     await waitFor(
       'the last secret',
