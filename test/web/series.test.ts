@@ -5,12 +5,14 @@ import { allCounts, byBar, percentile, type SeriesAnswer } from '../../src/web/c
 
 const BINS = [1, 2, 5, 10];
 
-it('finds percentiles within their bins', () => {
-  expect(percentile({ binsMs: BINS }, [0, 0, 0, 0, 0], 0.5)).toBeNull();
-  expect(percentile({ binsMs: BINS }, [10, 0, 0, 0, 0], 0.5)).toBe(0.5);
-  expect(percentile({ binsMs: BINS }, [5, 5, 0, 0, 0], 1)).toBe(2);
-  // Slower than the last edge: no more is known than that.
-  expect(percentile({ binsMs: BINS }, [0, 0, 0, 0, 3], 0.99)).toBe(10);
+it('finds percentiles within their bins, never above the longest request', () => {
+  expect(percentile({ binsMs: BINS }, [0, 0, 0, 0, 0], 0, 0.5)).toBeNull();
+  expect(percentile({ binsMs: BINS }, [10, 0, 0, 0, 0], 1, 0.5)).toBe(0.5);
+  expect(percentile({ binsMs: BINS }, [5, 5, 0, 0, 0], 2, 1)).toBe(2);
+  expect(percentile({ binsMs: BINS }, [0, 0, 3, 0], 3, 0.99)).toBe(3);
+  expect(percentile({ binsMs: BINS }, [0, 0, 0, 3], 31, 0.5)).toBe(7.5);
+  // The last bin has no upper bound: without the longest no more is known than its lower one.
+  expect(percentile({ binsMs: BINS }, [0, 0, 0, 3], 0, 0.99)).toBe(5);
 });
 
 it('never falls with the share, and stays within the bins', () => {
@@ -18,11 +20,11 @@ it('never falls with the share, and stays within the bins', () => {
   fc.assert(
     fc.property(counts, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (inBins, share) => {
       const [low, high] = [
-        percentile({ binsMs: BINS }, inBins, share),
-        percentile({ binsMs: BINS }, inBins, 1),
+        percentile({ binsMs: BINS }, inBins, 8, share),
+        percentile({ binsMs: BINS }, inBins, 8, 1),
       ];
       if (low === null || high === null) expect(inBins.every((count) => count === 0)).toBe(true);
-      else expect(low >= 0 && low <= high && high <= 10).toBe(true);
+      else expect(low >= 0 && low <= high && high <= 8).toBe(true);
     }),
   );
 });
@@ -54,7 +56,7 @@ function month(points: number): SeriesAnswer {
       platformCallsSaved: ones,
       queue: ones.map((_, at) => at),
       budgetLeft: ones.map((_, at) => (at < 30 ? null : 1000 - at)),
-      latency: { binsMs: BINS, counts: ones.map(() => [1, 0, 2]) },
+      latency: { binsMs: BINS, counts: ones.map(() => [1, 0, 2]), longestMs: ones.map((_, at) => at) },
     },
   };
 }
@@ -67,6 +69,7 @@ it('draws a month by UTC days, with the same sums, and names the days that are n
   expect(shown.series.queue).toEqual([21, 45, 50]);
   expect(shown.series.budgetLeft).toEqual([null, 955, 950]);
   expect(shown.series.latency.counts[1]).toEqual([24, 0, 48, 0]);
+  expect(shown.series.latency.longestMs).toEqual([21, 45, 50]);
   const days = ['2026-11-01', '2026-11-03'].map((day) => Date.parse(day) / 1000);
   expect([...shown.partial]).toEqual([
     [days[0], 'from 02:00'],

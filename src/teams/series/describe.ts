@@ -47,6 +47,9 @@ export const SHOWN_SERIES = Type.Object(
           description: 'Upper bounds; the last bin also has all longer requests.',
         }),
         counts: Type.Array(counts, { description: 'Requests by bin, for each point.' }),
+        longestMs: Type.Array(count, {
+          description: 'The longest request of each point, rounded up; 0: none, or not known.',
+        }),
       }),
     }),
   },

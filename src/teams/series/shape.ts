@@ -79,6 +79,7 @@ export function seriesOf(cells: readonly Cell[], budgetLeft: readonly (number | 
     latency: {
       binsMs: [...BINS_MS],
       counts: cells.map((cell) => [...cell.subarray(AT.bins, AT.bins + BINS_MS.length)]),
+      longestMs: of(AT.longest),
     },
   };
 }

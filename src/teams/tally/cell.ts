@@ -39,6 +39,8 @@ export const AT = {
   rows: 33,
   bytesOut: 34,
   viaMcp: 35,
+  /** The longest request, whole milliseconds, rounded up; 0: none, or counted by an earlier release. */
+  longest: 36,
 } as const;
 
 /** Numbers that are not added: which one of two is kept. */
@@ -46,6 +48,7 @@ const KEPT: ReadonlyMap<number, 'highest' | 'lowest'> = new Map([
   [AT.queue, 'highest'],
   [AT.budget, 'lowest'],
   [AT.last, 'highest'],
+  [AT.longest, 'highest'],
 ]);
 
 export const isSum = (at: number): boolean => !KEPT.has(at);
@@ -132,22 +135,29 @@ export function addRequest(cell: Cell, counted: Counted, durationMs: number, sec
   grow(cell, AT.viaMcp, counted.viaMcp);
   grow(cell, binAt(durationMs), 1);
   raise(cell, AT.last, second);
+  raise(cell, AT.longest, Math.ceil(durationMs));
 }
 
-/** A quantile of the latency, interpolated in its bin. @param share from 0 to 1. @returns null without requests */
+/**
+ * A quantile of the latency, interpolated in its bin: never more than the longest request, nor, if that is not known, than
+ * the lower bound of the last bin, which has no upper one.
+ * @param share from 0 to 1
+ * @returns null without requests
+ */
 export function quantileMs(cell: Cell, share: number): number | null {
   const counts = BINS_MS.map((_, bin) => cell[AT.bins + bin] as number);
   const all = counts.reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;
   const wanted = share * all;
+  const most = (cell[AT.longest] as number) || (BINS_MS.at(-2) as number);
   let below = 0;
   for (const [bin, count] of counts.entries()) {
     if (count > 0 && below + count >= wanted) {
       const from = bin === 0 ? 0 : (BINS_MS[bin - 1] as number);
       const ms = from + ((BINS_MS[bin] as number) - from) * Math.max(0, (wanted - below) / count);
-      return Number(ms.toPrecision(3));
+      return Math.min(Number(ms.toPrecision(3)), most);
     }
     below += count;
   }
-  return BINS_MS.at(-1) as number;
+  return most;
 }

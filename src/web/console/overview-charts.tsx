@@ -46,6 +46,7 @@ interface OverviewFiguresProps {
 export function OverviewFigures({ answer, leftOf = "the platform's rate" }: OverviewFiguresProps) {
   const { series } = answer;
   const counts = allCounts(series.latency);
+  const longestMs = Math.max(0, ...series.latency.longestMs);
   const errors = sum(series.errors);
   const failed = sum(series.outcomes.failed);
   const left = series.budgetLeft.findLast((value) => value !== null);
@@ -61,8 +62,8 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
       <Figure label="Calls saved" value={compact(sum(series.platformCallsSaved))} tone="good" />
       <Figure
         label="Latency, median"
-        value={duration(percentile(series.latency, counts, 0.5))}
-        note={`p99 ${duration(percentile(series.latency, counts, 0.99))}`}
+        value={duration(percentile(series.latency, counts, longestMs, 0.5))}
+        note={`p99 ${duration(percentile(series.latency, counts, longestMs, 0.99))}`}
       />
       <Figure
         label="Errors"
@@ -127,7 +128,8 @@ const tiersOf = ({ hitTiers }: Series): Line[] => [
 ];
 
 const latencyOf = ({ latency }: Series): Line[] => {
-  const values = (share: number) => latency.counts.map((counts) => percentile(latency, counts, share));
+  const values = (share: number) =>
+    latency.counts.map((counts, at) => percentile(latency, counts, latency.longestMs[at] ?? 0, share));
   return [
     { title: 'p99', color: '--c4', values: values(0.99) },
     { title: 'median', color: '--c1', values: values(0.5) },

@@ -68,6 +68,7 @@ export function byBar(answer: SeriesAnswer) {
     latency: {
       ...latency,
       counts: join(latency.counts, (counts) => allCounts({ ...latency, counts })),
+      longestMs: join(latency.longestMs, (some) => Math.max(...some)),
     },
   };
   const start = new Date(first * 1000).toISOString();
@@ -79,31 +80,35 @@ const mapMembers = <T extends object>(of: T, change: (values: number[]) => numbe
 
 /**
  * @param counts of one point or the sum of several
+ * @param longestMs of these points; 0: not known
  * @param share 0.99 for the 99th percentile
- * @returns ms, linearly interpolated in its bin; null without counts
+ * @returns ms, linearly interpolated in its bin, at most the longest, or the lower bound of the last bin, which has no upper
+ * one; null without counts
  */
 export function percentile(
   { binsMs }: Pick<Latency, 'binsMs'>,
   counts: readonly number[],
+  longestMs: number,
   share: number,
 ): number | null {
   const total = sum(counts);
   if (total === 0) return null;
   const wanted = total * share;
+  const most = longestMs || (binsMs.at(-2) ?? 0);
   let before = 0;
   for (const [index, inBin] of counts.entries()) {
     if (before + inBin >= wanted && inBin > 0) {
       const low = index === 0 ? 0 : (binsMs[index - 1] ?? 0);
       const high = binsMs[index] ?? low;
-      return low + ((wanted - before) / inBin) * (high - low);
+      return Math.min(most, low + ((wanted - before) / inBin) * (high - low));
     }
     before += inBin;
   }
-  return binsMs.at(-1) ?? null;
+  return most;
 }
 
 /** The sum of all points. */
-export function allCounts({ binsMs, counts }: Latency): number[] {
+export function allCounts({ binsMs, counts }: Omit<Latency, 'longestMs'>): number[] {
   const length = Math.max(binsMs.length, ...counts.map((one) => one.length));
   return Array.from({ length }, (_, bin) => sum(counts.map((one) => one[bin] ?? 0)));
 }

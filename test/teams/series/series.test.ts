@@ -220,7 +220,7 @@ describe('the series of a team', () => {
       errors: 0,
       rateLimited: 0,
       p50Ms: 0.5,
-      p99Ms: 198,
+      p99Ms: 150,
       lastSeenAt: '2026-11-21T12:00:35.000Z',
     });
     expect(own).toMatchObject({
