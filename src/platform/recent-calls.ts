@@ -1,6 +1,13 @@
 /** Counts the platform calls of this process: of the last day, and of the last five minutes with the failed ones. */
 import { createRecent, createRecentMinutes } from '../lib/recent.js';
-import { type Failures, NO_FAILURES, ROW_OF_FAILURES } from '../telemetry/failures.js';
+import {
+  causeOf,
+  describeCauses,
+  type Failures,
+  NO_FAILURES,
+  ROW_OF_FAILURES,
+  SAME_WITHIN_MS,
+} from '../telemetry/failures.js';
 import { type CallReport, isFailedCall, whyFailed } from '../telemetry/trace.js';
 
 const [HOUR_MS, HOURS] = [3_600_000, 24];
@@ -19,10 +26,14 @@ export function createRecentCalls(now: () => number) {
     const nowMs = now();
     const { calls, sinceMs } = last.row ?? { calls: 0, sinceMs: nowMs };
     [before, after] = [ofMinutes.sum().all, 0];
+    const isSame = last.failedAtMs !== null && nowMs - last.failedAtMs <= SAME_WITHIN_MS;
+    const causes = isSame ? (last.causes ?? {}) : {};
+    const cause = causeOf(why);
     last = {
       ...last,
       ...{ failedAtMs: nowMs, why, answeredAtMs: null, recoveredAtMs: null },
       row: { calls: calls + 1, sinceMs, afterMs: answeredAtMs },
+      causes: { ...causes, [cause]: (causes[cause] ?? 0) + 1 },
     };
   }
 
@@ -32,7 +43,7 @@ export function createRecentCalls(now: () => number) {
     const { row, why, recoveredAtMs, ...rest } = last;
     const ended =
       row && row.calls >= ROW_OF_FAILURES
-        ? { lastRow: { fromMs: row.sinceMs, untilMs: nowMs, why: why ?? '' } }
+        ? { lastRow: { fromMs: row.sinceMs, untilMs: nowMs, why: describeCauses(last.causes) } }
         : {};
     answeredAtMs = nowMs;
     last = { ...rest, ...ended, why, answeredAtMs: nowMs, recoveredAtMs: recoveredAtMs ?? nowMs };

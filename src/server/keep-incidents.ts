@@ -12,6 +12,7 @@ import {
   noteIncidents,
   type Seen,
   spansOf,
+  wasFelt,
 } from '../telemetry/incidents.js';
 
 const DOCUMENT = 'incidents';
@@ -57,7 +58,7 @@ export function createIncidents({ documents, health, clock, failedReports }: Inc
     if (atMs - lookedAtMs > EVERY_MS) noted = null;
     lookedAtMs = atMs;
     const seen = look();
-    const now = JSON.stringify(spansOf(seen).map(({ part, untilMs, cause }) => [part, untilMs, cause]));
+    const now = JSON.stringify(spansOf(seen).map(({ part, untilMs, cause }) => [part, untilMs, untilMs !== null && cause]));
     if (now === '[]' && noted === null) {
       noted = now;
       if (!(await read()).some(({ until }) => until === null)) return;
@@ -82,7 +83,7 @@ export function createIncidents({ documents, health, clock, failedReports }: Inc
     /** Newest first; null: the store does not answer. */
     list: (): Promise<readonly Incident[] | null> =>
       read().then(
-        (all) => all.toReversed(),
+        (all) => all.filter(wasFelt).toReversed(),
         whenAway(() => null),
       ),
   };

@@ -27,6 +27,11 @@ export const Failures = Type.Object(
     // Absent: reported by an earlier release.
     recoveredAtMs: Type.Optional(timeMs),
     row: Type.Optional(Row),
+    causes: Type.Optional(
+      Type.Record(Type.String(), Type.Integer(), {
+        description: 'Failed calls by cause, of all that failed with less than five minutes between them.',
+      }),
+    ),
     lastRow: Type.Optional(
       Type.Object(
         { fromMs: Type.Number(), untilMs: Type.Number(), why: Type.String() },
@@ -56,6 +61,26 @@ export const NO_FAILURES: Failures = { failedAtMs: null, why: null, answeredAtMs
 /** From so many failed calls in a row there is a warning. */
 export const ROW_OF_FAILURES = 3;
 
+/** What fails again so soon is the same incident. */
+export const SAME_WITHIN_MS = 5 * 60_000;
+
+/** E.g. `status 503: 20, timed out: 19`, the most frequent first; empty: none is known. */
+export function describeCauses(causes: Failures['causes'] = {}): string {
+  const all = Object.entries(causes).sort(([one, a], [other, b]) => b - a || one.localeCompare(other));
+  return all.map(([cause, calls]) => `${cause}: ${calls}`).join(', ');
+}
+
+/** A cause without the time that a call took. */
+export const causeOf = (why: string): string =>
+  why.replace(/ after \d+ s$/, '').replace(/^waited \d+ s /, 'waited ');
+
+function addCauses(all: readonly Failures[]): Record<string, number> {
+  const sums = new Map<string, number>();
+  for (const { causes = {} } of all)
+    for (const [cause, calls] of Object.entries(causes)) sums.set(cause, (sums.get(cause) ?? 0) + calls);
+  return Object.fromEntries(sums);
+}
+
 /** Of all processes together. */
 export function joinFailures(all: readonly Failures[]): Failures {
   const latest = (one: Failures, other: Failures) =>
@@ -71,6 +96,8 @@ export function joinFailures(all: readonly Failures[]): Failures {
   const answered = Math.max(answeredAtMs, ...rows.map(({ afterMs }) => afterMs ?? 0));
   const going = rows.filter(({ sinceMs }) => sinceMs >= answered);
   const ended = all.flatMap(({ lastRow }) => lastRow ?? []).sort((a, b) => b.untilMs - a.untilMs);
+  // Failures of an earlier incident of another process are not of this one.
+  const causes = addCauses(all.filter((one) => (failedAtMs ?? 0) - (one.failedAtMs ?? 0) <= SAME_WITHIN_MS));
   const judged = all.flatMap((one) => one.judged ?? []);
   return {
     failedAtMs,
@@ -80,6 +107,7 @@ export function joinFailures(all: readonly Failures[]): Failures {
     ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
     ...(going.length === 0 ? {} : { row: joinRows(going) }),
     ...(ended[0] === undefined ? {} : { lastRow: ended[0] }),
+    ...(Object.keys(causes).length === 0 ? {} : { causes }),
     ...(judged.length < all.length
       ? {}
       : { judged: { calls: sumOf(judged, 'calls'), before: sumOf(judged, 'before') } }),

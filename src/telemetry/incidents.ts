@@ -1,7 +1,7 @@
 /** Times in which the platform failed or refused the token, kept after they are over. Pure. */
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../lib/record.js';
-import { type Failures, recoveredAt } from './failures.js';
+import { describeCauses, type Failures, recoveredAt, SAME_WITHIN_MS } from './failures.js';
 
 const time = (description: string) => Type.String({ format: 'date-time', description });
 
@@ -12,7 +12,7 @@ export const Incident = Type.Object(
     until: Type.Union([time('The first answer after the last failure.'), Type.Null()], {
       description: 'Null: it lasts.',
     }),
-    cause: Type.String({ description: 'Why the last platform call failed, in a few words.' }),
+    cause: Type.String({ description: 'Why platform calls failed, each with their number, or why the last one did.' }),
     failedReports: Type.Integer({
       minimum: 0,
       description: 'Reports that failed in its minutes; of an incident of more than a day at least so many.',
@@ -28,8 +28,6 @@ export const Incidents = recordForm(Type.Array(Incident));
 
 export const INCIDENTS_KEPT = 20;
 export const INCIDENTS_KEPT_MS = 30 * 86_400_000;
-/** What fails again so soon is the same incident. */
-const SAME_WITHIN_MS = 5 * 60_000;
 
 /** What is known of all processes together. */
 export interface Seen {
@@ -63,7 +61,7 @@ export function spansOf(seen: Seen): readonly Span[] {
   if (isFailing(platform)) {
     const fromMs = platformSince === null ? nowMs : Date.parse(platformSince);
     const untilMs = recoveredAt(failures);
-    spans.push({ part: 'platform', fromMs, untilMs, cause: why ?? 'calls fail' });
+    spans.push({ part: 'platform', fromMs, untilMs, cause: describeCauses(failures.causes) || (why ?? 'calls fail') });
   } else if (lastRow !== undefined) {
     const { fromMs, untilMs } = lastRow;
     spans.push({ part: 'platform', fromMs, untilMs, cause: lastRow.why });
@@ -120,3 +118,7 @@ function addSpan(
 }
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+/** Whether it was one: not if it was over within a second, and no report failed. */
+export const wasFelt = ({ from, until, failedReports }: Incident): boolean =>
+  until === null || failedReports > 0 || Date.parse(until) - Date.parse(from) >= 1000;

@@ -1,13 +1,15 @@
 /** Incidents: what is noted of times in which the platform failed. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_FAILURES } from '../../src/telemetry/failures.js';
+import { createRecentCalls } from '../../src/platform/recent-calls.js';
+import { joinFailures, NO_FAILURES } from '../../src/telemetry/failures.js';
 import {
   INCIDENTS_KEPT,
   INCIDENTS_KEPT_MS,
   type Incident,
   noteIncidents,
   type Seen,
+  wasFelt,
 } from '../../src/telemetry/incidents.js';
 import { DAY, MINUTE, NOON, SECOND } from '../support/test-clock.js';
 
@@ -42,6 +44,31 @@ const INCIDENT: Incident = {
 };
 
 describe('an incident', () => {
+  it('names its causes with the number of calls of all processes, without earlier ones', () => {
+    let nowMs = NOON - 10 * MINUTE;
+    const calls = [createRecentCalls(() => nowMs), createRecentCalls(() => nowMs)] as const;
+    const fail = (at: 0 | 1, outcome: 'failed' | 'timeout', status: number | null, durationMs = 10) =>
+      calls[at].add({ team: 'growth', method: 'GET', outcome, status, durationMs, attempt: 1 });
+    fail(0, 'failed', 500);
+    nowMs = NOON;
+    fail(0, 'failed', 503);
+    fail(0, 'timeout', null, 30_000);
+    fail(1, 'failed', 503);
+    fail(1, 'timeout', null, 12_000);
+    fail(1, 'failed', 500);
+    const failures = joinFailures(calls.map((one) => ({ ...one.last(), teams: [] })));
+    const [noted] = noteIncidents([], failing(MINUTE, failures));
+    expect(noted?.cause).toBe('status 503: 2, timed out: 2, status 500: 1');
+  });
+
+  it('without a failed report that was over within a second is none', () => {
+    const over = (ms: number, failedReports = 0) =>
+      wasFelt({ ...INCIDENT, until: iso(NOON + ms), failedReports });
+    expect([over(0), over(999), over(1000), over(0, 1), wasFelt(INCIDENT)]).toEqual([
+      ...[false, false, true, true, true],
+    ]);
+  });
+
   it('begins with the first failure and ends with the first answer; its teams are all that were hit', () => {
     const begun = noteIncidents([], failing(MINUTE));
     expect(begun).toEqual([INCIDENT]);
