@@ -53,7 +53,7 @@ it('signs in while the store is away, reads, is marked, and changes nothing; and
   letGo();
   const { page, shots } = await signIn();
   await page.getByText(READ_ONLY).waitFor();
-  await page.getByRole('heading', { name: 'Needs action' }).waitFor();
+  await page.getByRole('heading', { name: 'Not well' }).waitFor();
   await expect.poll(() => page.getByRole('main').getByRole('alert').count()).toBeLessThanOrEqual(1);
   await shots('console-read-only');
   await page.getByRole('link', { name: 'Teams' }).click();

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 it('the overview needs action, counts failed reports in red and in the hit rate, and adds up', async () => {
   const { page, shots, faults } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
-  await page.getByRole('heading', { name: 'Needs action' }).waitFor();
+  await page.getByRole('heading', { name: 'Not well' }).waitFor();
   await page.getByText(/Platform calls fail \(26 of 27 within the last 5 minutes\)/).waitFor();
   const figures = page.locator('dl').first();
   await expect.poll(() => figures.textContent()).toMatch(/Requests\s*33.*Cache hits\s*10\.0 %.*Errors\s*29/);
@@ -46,7 +46,7 @@ it('the overview needs action, counts failed reports in red and in the hit rate,
 it('the overview tells which part is not well, since when, what it costs and what to do', async () => {
   const { page, axe } = await signedIn(`${gateway.admin}/`, 'Admin token', gateway.adminToken);
   const card = page.locator('.verdict');
-  await card.getByRole('heading', { name: 'Needs action: the platform' }).waitFor();
+  await card.getByRole('heading', { name: 'Not well: the platform' }).waitFor();
   await card.getByText('26 of 30 reports failed in the last 5 minutes.').waitFor();
   await card.getByText(/^for .*, since \d{4}-\d\d-\d\d \d\d:\d\d UTC:/).waitFor();
   await card.getByRole('button', { name: 'Check everything now' }).click();

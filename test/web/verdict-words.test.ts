@@ -22,34 +22,34 @@ describe('the headline', () => {
   it('is that all is well only while no report failed', () => {
     expect(headline([300, 0])).toEqual({ words: 'All is well', tone: 'good' });
     expect(headline([0, 0]).words).toBe('All is well');
-    expect(headline([300, 1]).words).toBe('Working; 1 of 300 reports failed in the last 5 minutes');
+    expect(headline([300, 1]).words).toBe('Well; 1 of 300 reports failed in the last 5 minutes');
   });
 
   it('tells failed reports beside that it works, of any share: the level is the server’s', () => {
     expect(headline([10, 2])).toEqual({
-      words: 'Working; 2 of 10 reports failed in the last 5 minutes',
+      words: 'Well; 2 of 10 reports failed in the last 5 minutes',
       tone: 'info',
     });
     expect(headline([5, 3])).toEqual({
-      words: 'Working; 3 of 5 reports failed in the last 5 minutes',
+      words: 'Well; 3 of 5 reports failed in the last 5 minutes',
       tone: 'info',
     });
   });
 
   it('needs no action once all that is as bad as the whole has recovered', () => {
     const recovered = finding({ recovered: true });
-    expect(headline([10, 3], recovered).words).toBe('Recovered, being watched: the platform');
-    expect(headline([10, 3], recovered, finding({ part: 'store' })).words).toMatch(/^Needs action/);
+    expect(headline([10, 3], recovered).words).toBe('Not well, recovered: the platform');
+    expect(headline([10, 3], recovered, finding({ part: 'store' })).words).toMatch(/^Not well/);
   });
 
   it('names the parts that are as bad as the whole', () => {
     const warning = finding({ level: 'warning', part: 'writes' });
     expect(headline([10, 3], finding(), finding({ part: 'store' }), warning)).toEqual({
-      words: 'Needs action: the platform, the store',
+      words: 'Not well: the platform, the store',
       tone: 'bad',
     });
     expect(headline([10, 0], warning, warning)).toEqual({
-      words: 'Working, with a warning: writes',
+      words: 'Warning: writes',
       tone: 'warn',
     });
   });

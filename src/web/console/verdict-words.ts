@@ -24,20 +24,21 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   gateway: 'the gateway',
 };
 
-/** Failed reports change no level, which is the server's to judge; they are told all the same. */
+/** In the word of the level, as `dsp-gateway status` says it. Failed reports change no level; they are told all the same. */
 export function headlineOf({ verdict: { level, findings }, reports }: Judged): { words: string; tone: Tone } {
   const tone = toneOfLevel(level);
   if (level === 'starting') return { words: 'Starting', tone };
   if (level !== 'well') {
+    const word = sentence(level).slice(0, -1);
     const parts = new Set(findings.filter((one) => one.level === level).map(({ part }) => PARTS[part]));
     const named = [...parts].join(', ');
     // What needs no action any more is not called so.
     if (findings.every((one) => one.level !== level || one.recovered === true))
-      return { words: `Recovered, being watched: ${named}`, tone };
-    return { words: `${level === 'warning' ? 'Working, with a warning' : 'Needs action'}: ${named}`, tone };
+      return { words: `${word}, recovered: ${named}`, tone };
+    return { words: `${word}: ${named}`, tone };
   }
   if (reports.recentFailed === 0) return { words: 'All is well', tone };
-  return { words: `Working; ${costOf(reports)}`, tone: 'info' };
+  return { words: `Well; ${costOf(reports)}`, tone: 'info' };
 }
 
 /** `Not well for 12 min, since 2026-11-29 01:20 UTC.`; empty: not known */

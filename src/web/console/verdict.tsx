@@ -45,7 +45,7 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
           {counted(notes.length, 'note')}: {notes.join('; ')}.
         </p>
       )}
-      {tone === 'good' || isOld ? null : <Checkup />}
+      {isOld ? null : <Checkup />}
     </Card>
   );
 }
