@@ -65,7 +65,8 @@ async function askGateway(open: () => Admin) {
 
 function adviceOn(error: CommandError): string {
   if (error instanceof Unreachable) return START;
-  if (error instanceof Unanswered) return 'Look at its state with dsp-gateway status and at its log, and repeat later.';
+  if (error instanceof Unanswered)
+    return 'Look at its state with dsp-gateway status and at its log, and repeat later.';
   if (error.exitCode === EXIT.denied)
     return 'Set an admin token with the role operator or owner, with ADMIN_TOKEN or --admin-token-file.';
   return 'Check which server answers there, and set the address of the admin plane with --url.';

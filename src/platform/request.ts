@@ -59,7 +59,10 @@ export async function askWithToken(
 ) {
   const late = timeoutSignal(timeoutMs);
   const outgoing = requestOptions(request, rules.baseUrl, token);
-  const response = await agent.request({ ...outgoing, signal: signal === undefined ? late : AbortSignal.any([late, signal]) });
+  const response = await agent.request({
+    ...outgoing,
+    signal: signal === undefined ? late : AbortSignal.any([late, signal]),
+  });
   const { statusCode: status, headers, body } = response;
   return {
     status,

@@ -58,7 +58,9 @@ export function createIncidents({ documents, health, clock, failedReports }: Inc
     if (atMs - lookedAtMs > EVERY_MS) noted = null;
     lookedAtMs = atMs;
     const seen = look();
-    const now = JSON.stringify(spansOf(seen).map(({ part, untilMs, cause }) => [part, untilMs, untilMs !== null && cause]));
+    const now = JSON.stringify(
+      spansOf(seen).map(({ part, untilMs, cause }) => [part, untilMs, untilMs !== null && cause]),
+    );
     if (now === '[]' && noted === null) {
       noted = now;
       if (!(await read()).some(({ until }) => until === null)) return;

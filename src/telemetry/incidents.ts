@@ -12,7 +12,9 @@ export const Incident = Type.Object(
     until: Type.Union([time('The first answer after the last failure.'), Type.Null()], {
       description: 'Null: it lasts.',
     }),
-    cause: Type.String({ description: 'Why platform calls failed, each with their number, or why the last one did.' }),
+    cause: Type.String({
+      description: 'Why platform calls failed, each with their number, or why the last one did.',
+    }),
     failedReports: Type.Integer({
       minimum: 0,
       description: 'Reports that failed in its minutes; of an incident of more than a day at least so many.',
@@ -61,7 +63,12 @@ export function spansOf(seen: Seen): readonly Span[] {
   if (isFailing(platform)) {
     const fromMs = platformSince === null ? nowMs : Date.parse(platformSince);
     const untilMs = recoveredAt(failures);
-    spans.push({ part: 'platform', fromMs, untilMs, cause: describeCauses(failures.causes) || (why ?? 'calls fail') });
+    spans.push({
+      part: 'platform',
+      fromMs,
+      untilMs,
+      cause: describeCauses(failures.causes) || (why ?? 'calls fail'),
+    });
   } else if (lastRow !== undefined) {
     const { fromMs, untilMs } = lastRow;
     spans.push({ part: 'platform', fromMs, untilMs, cause: lastRow.why });

@@ -188,7 +188,9 @@ it('a rolled key is told with its own end and that of the old secret, and a warn
   const later = await done('keys issue soon --expires 2199-01-01 --json');
   expect(await cli(`keys roll ${later.json<{ id: string }>().id}`)).toMatchObject({
     code: 64,
-    stderr: expect.stringMatching(/ ends at once, and calls with it are refused; .* Repeat with --yes to do it\.$/m),
+    stderr: expect.stringMatching(
+      / ends at once, and calls with it are refused; .* Repeat with --yes to do it\.$/m,
+    ),
   });
   const rolled = (await done(`keys roll ${later.json<{ id: string }>().id} --overlap 1h`)).stdout;
   expect(rolled).toMatch(/^expires +2199-01-01\S* \(in \d+ d/m);

@@ -108,7 +108,7 @@ it('ends after one call that the platform does not answer, says so, and tells a 
   expect(gateway.simulator.calls.length).toBeLessThanOrEqual(1);
   expect(doctor.stderr).toBe('');
   const input = Object.assign(new PassThrough(), { isTTY: true });
-  expect((await runCli(['doctor'], { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ADMIN_TOKEN }, input)).stderr).toContain(
-    'makes one platform call',
-  );
+  expect(
+    (await runCli(['doctor'], { GATEWAY_ADMIN_URL: 'http://127.0.0.1:1', ADMIN_TOKEN }, input)).stderr,
+  ).toContain('makes one platform call');
 });

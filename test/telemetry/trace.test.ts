@@ -12,9 +12,21 @@ describe('why a call timed out', () => {
   const late = { team: 'a', method: 'GET', outcome: 'timeout', status: null } as const;
 
   it.each([
-    ['the wait, where a slot became free at the end', { durationMs: 20, waitedMs: 29_980, attempt: 1 }, 'waited 30 s for a free slot'],
-    ['the call, where it took most of the time', { durationMs: 25_000, waitedMs: 5000, attempt: 1 }, 'timed out after 25 s'],
-    ['the call, where an earlier attempt took the time', { durationMs: 1000, waitedMs: 29_000, attempt: 2 }, 'timed out after 1 s'],
+    [
+      'the wait, where a slot became free at the end',
+      { durationMs: 20, waitedMs: 29_980, attempt: 1 },
+      'waited 30 s for a free slot',
+    ],
+    [
+      'the call, where it took most of the time',
+      { durationMs: 25_000, waitedMs: 5000, attempt: 1 },
+      'timed out after 25 s',
+    ],
+    [
+      'the call, where an earlier attempt took the time',
+      { durationMs: 1000, waitedMs: 29_000, attempt: 2 },
+      'timed out after 1 s',
+    ],
   ])('names %s', (_what, times, why) => {
     expect(whyFailed({ ...late, ...times })).toBe(why);
   });

@@ -10,6 +10,7 @@ import { updateRecord } from '../../store/registry/record-book.js';
 import { PEPPER_RECORD, resealPepper, TOKEN_PEPPER_RECORD } from '../../teams/auth/pepper.js';
 import { PERSON_PREFIX, resealPerson } from '../../teams/sign-in/persons.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { goneSignal } from '../http/send.js';
 import type { AnswerOf } from '../operations/operation.js';
 import {
   activateToken,
@@ -22,7 +23,6 @@ import {
   stageToken,
   verifyToken,
 } from '../operations/token.js';
-import { goneSignal } from '../http/send.js';
 import { invalidMembers, readFutureDate } from './members.js';
 import { serve } from './serve.js';
 

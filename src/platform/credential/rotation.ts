@@ -156,20 +156,12 @@ export class Rotation {
     return id;
   }
 
-  async rotate(
-    from: NewToken | null,
-    force: boolean,
-    actor: Actor,
-    caller?: AbortSignal,
-  ): Promise<Vault> {
+  async rotate(from: NewToken | null, force: boolean, actor: Actor, caller?: AbortSignal): Promise<Vault> {
     const id = await this.prepare(from, force, actor, 'active', caller);
     return id === null ? this.options.keeper.vault() : this.activate(force, actor, id, caller);
   }
 
-  async #inTime<T>(
-    caller: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  async #inTime<T>(caller: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { limitMs } = this.options;
     const late = timeoutSignal(limitMs);
     const signal = caller === undefined ? late : AbortSignal.any([late, caller]);
@@ -178,7 +170,9 @@ export class Rotation {
     } catch (error) {
       refuseGone(caller);
       if (!late.aborted) throw error;
-      throw unanswered(`the platform did not answer all calls of the verification within ${limitMs / 1000} s`);
+      throw unanswered(
+        `the platform did not answer all calls of the verification within ${limitMs / 1000} s`,
+      );
     }
   }
 

@@ -48,7 +48,16 @@ export type Credential = Awaited<ReturnType<typeof openCredential>>;
 
 /** One replica on a store. */
 async function openCredential(options: CredentialOptions) {
-  const { store, clock, baseUrl, probe = PROBE, guesses = [], mint = 'request', account, timeoutMs = 10_000 } = options;
+  const {
+    store,
+    clock,
+    baseUrl,
+    probe = PROBE,
+    guesses = [],
+    mint = 'request',
+    account,
+    timeoutMs = 10_000,
+  } = options;
   const { registry, log } = await openReplica(store, { clock });
   const { logger } = log;
   const keeper = createVaultKeeper({ registry, sealer: createSealer(MASTER_KEY), clock, logger });

@@ -302,19 +302,26 @@ describe('a rotation while the platform does not answer', () => {
     expect(secretsIn(scene)).toMatchObject({ active: scene.simulator.token, pending: next });
   });
 
-  it.each([false, true])('activates nothing after its caller has gone, also with force: %s', async (force) => {
-    const gone = new AbortController();
-    const scene = await openActive();
-    const first = scene.simulator.token;
-    const slow = await startHttpPlatform((_request, response) => {
-      gone.abort();
-      response.end('{}');
-    });
-    const rotating = await scene.another({ baseUrl: slow.url });
-    await expect(rotating.rotation.rotate(staged('next'), force, ALICE, gone.signal)).rejects.toMatchObject({
-      options: { detail: expect.stringMatching(/caller has closed the connection; the token is pending/) },
-    });
-    await scene.keeper.refresh();
-    expect(secretsIn(scene)).toMatchObject({ active: first, pending: 'next' });
-  });
+  it.each([false, true])(
+    'activates nothing after its caller has gone, also with force: %s',
+    async (force) => {
+      const gone = new AbortController();
+      const scene = await openActive();
+      const first = scene.simulator.token;
+      const slow = await startHttpPlatform((_request, response) => {
+        gone.abort();
+        response.end('{}');
+      });
+      const rotating = await scene.another({ baseUrl: slow.url });
+      await expect(rotating.rotation.rotate(staged('next'), force, ALICE, gone.signal)).rejects.toMatchObject(
+        {
+          options: {
+            detail: expect.stringMatching(/caller has closed the connection; the token is pending/),
+          },
+        },
+      );
+      await scene.keeper.refresh();
+      expect(secretsIn(scene)).toMatchObject({ active: first, pending: 'next' });
+    },
+  );
 });
