@@ -1,10 +1,11 @@
 /** Sessions of `dsp-gateway login`: a file for each gateway, which only its owner can read. */
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import type { Environment } from '../config/rules.js';
+import { randomId } from '../lib/chance.js';
 import { recordForm } from '../lib/record.js';
 import { CommandError, EXIT } from './command-error.js';
 
@@ -53,7 +54,7 @@ export function saveSession(base: string, session: SavedSession | null, env: Env
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     refuseOthers(folder, 0o022);
-    const draft = `${path}.${randomUUID()}`;
+    const draft = `${path}.${randomId()}`;
     writeFileSync(draft, `${JSON.stringify(session, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
     renameSync(draft, path);
   } catch (error) {
