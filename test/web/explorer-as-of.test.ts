@@ -24,6 +24,10 @@ it.each([
     .getByText(`${rows}, as of ${stamp}`)
     .getByText('Totals have no history: sums of these rows are shown.')
     .waitFor();
+  // The numbers of now have totals.
+  await page.goto(url.replace(/&asOf=.*$/, ''));
+  await expect.poll(() => page.getByText('Totals have no history').count()).toBe(0);
+  await table.waitFor();
   expect(faults).toEqual([]);
 });
 

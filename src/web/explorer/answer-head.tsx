@@ -33,7 +33,7 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
         </h2>
         <p class="small quiet">
           {size}
-          {meta?.asOf === undefined
+          {viewed.question.asOf === '' || meta?.asOf === undefined
             ? ''
             : `, as of ${moment(meta.asOf)}. Totals have no history: sums of these rows are shown.`}
         </p>
