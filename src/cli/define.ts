@@ -28,13 +28,17 @@ interface CommandEntry<O> extends CommandHead {
   run(given: Typed<O>): Promise<void>;
 }
 
+const REQUIRED = ' (required)';
+
 export function command<O>({ plane, apiCall, name, own, run, ...about }: CommandEntry<O>): AddCommand {
   return (parent, terminal) => {
     const added = parent.command(name).description(about.description);
     if (plane !== undefined) addPlaneOptions(added, plane);
     own?.(added);
     if (apiCall !== undefined) apiCalls.set(added, apiCall);
-    for (const option of added.options) if (option.mandatory) option.description += ' (required)';
+    // Options of calls are shared by all programs of a process.
+    for (const option of added.options)
+      if (option.mandatory && !option.description.endsWith(REQUIRED)) option.description += REQUIRED;
     addExamples(added, about.examples);
     added.action(async (...all: unknown[]) => {
       const typed = all.slice(0, -2) as string[];

@@ -10,7 +10,8 @@ const commands = leaves(program());
 const wordsOf = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '');
 
-it('docs/cli.md is what the commands say of themselves', async () => {
+it('docs/cli.md is what the commands say of themselves, however often they are defined', async () => {
+  cliPage();
   await expect(cliPage()).toMatchFileSnapshot(join(ROOT, 'docs', 'cli.md'));
 });
 

@@ -264,7 +264,8 @@ it('an incident is kept in status: from, until, cause, failed reports and teams'
   expect(await incidents()).toEqual([]);
   await ask(gateway, key, 4, FAILS);
   const noon = new Date(NOON).toISOString();
-  const incident = { part: 'platform', from: noon, cause: 'status 500', failedReports: 4, teams: ['team-1'] };
+  const cause = 'status 500: 4';
+  const incident = { part: 'platform', from: noon, cause, failedReports: 4, teams: ['team-1'] };
   await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: null }]);
   await ask(gateway, key, 1, null);
   await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: noon }]);

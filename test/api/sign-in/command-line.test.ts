@@ -329,10 +329,11 @@ describe('dsp-gateway login', () => {
   it.each(['//', 'http://[', '*'])('waits on when a page asks its port for %s', async (target) => {
     const { run } = await atTerminal();
     const refused = await run(['login'], async (url) => {
-      const here = `http://127.0.0.1:${new URL(url).searchParams.get('port')}`;
+      const { searchParams } = new URL(url);
+      const here = `http://127.0.0.1:${searchParams.get('port')}`;
       const asked = head(`GET ${target} HTTP/1.1`, ['host: 127.0.0.1', 'connection: close']);
       expect(await exchangeBytes(here, asked)).toContain(' 404 ');
-      await (await fetch(`${here}/?no=1`)).text();
+      await (await fetch(`${here}/?no=1&challenge=${searchParams.get('challenge')}`)).text();
     });
     expect([refused.code, refused.stderr]).toEqual([77, expect.stringContaining('you said no')]);
   });
