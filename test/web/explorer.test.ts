@@ -225,7 +225,7 @@ describe('measures', () => {
     await page.getByRole('img', { name: 'CTR by day' }).waitFor();
     await page.waitForURL(/metric=ctr/);
     await page
-      .getByText(/CTR = clicks ÷ impressions.*CSV do not have them/)
+      .getByText(/CTR = clicks ÷ impressions.*reports do not have them/)
       .first()
       .waitFor();
     const heads = await page.locator('.grid-table thead th').allInnerTexts();
