@@ -40,6 +40,13 @@ it('describes tagged routes alone, each to be opened by any of the schemes', asy
   expect(Object.keys(document.paths as object)).toEqual(['/openapi.json', '/tagged/{id}']);
 });
 
+it('leads from a page with a slash at its end to the page', async () => {
+  for (const page of ['/docs', '/docs/errors', '/docs/adr']) {
+    const { statusCode, headers } = await get(`${page}/`);
+    expect([page, statusCode, headers.location]).toEqual([page, 302, page]);
+  }
+});
+
 it('shows the description under its own name, and lets the page load nothing from elsewhere', async () => {
   const { statusCode, headers, body } = await get('/docs/api');
   expect(statusCode).toBe(200);

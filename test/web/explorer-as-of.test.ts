@@ -26,8 +26,8 @@ it.each([
     .waitFor();
   // The numbers of now have totals.
   await page.goto(url.replace(/&asOf=.*$/, ''));
-  await expect.poll(() => page.getByText('Totals have no history').count()).toBe(0);
-  await table.waitFor();
+  await page.getByText(rows, { exact: true }).first().waitFor();
+  expect(await page.getByText('Totals have no history').count()).toBe(0);
   expect(faults).toEqual([]);
 });
 

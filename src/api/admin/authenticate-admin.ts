@@ -7,6 +7,7 @@ import { arrivalOf, judgeSession } from '../../teams/sessions/browser-request.js
 import {
   commandLineId,
   invalidSession,
+  noLongerAllowed,
   refuseReadOnly,
   type Session,
   type Sessions,
@@ -97,14 +98,14 @@ async function byCookie(request: FastifyRequest, auth: AdminAuth): Promise<Admin
   const session = await judgeSession(arrivalOf(request), sessions);
   if (session === null) return null;
   if (session.isPerson) return byPerson(request, session, auth);
-  if (!tokenSignIn) throw invalidSession(sessions.cookie, NO_TOKENS);
+  if (!tokenSignIn) throw invalidSession(sessions.cookie, { detail: NO_TOKENS });
   const same = admins.map((admin) => session.binds(admin.token.read()));
   const admin = admins[same.indexOf(true)];
   if (admin === undefined)
-    throw invalidSession(
-      sessions.cookie,
-      'The admin token of this session is no longer valid: it was changed or removed from the configuration.',
-    );
+    throw invalidSession(sessions.cookie, {
+      detail:
+        'The admin token of this session is no longer valid: it was changed or removed from the configuration.',
+    });
   request.session = session;
   return admin;
 }
@@ -113,8 +114,7 @@ async function byCookie(request: FastifyRequest, auth: AdminAuth): Promise<Admin
 function byPerson(request: FastifyRequest, session: Session, { persons, sessions }: AdminAuth): Admin {
   const person = persons.find(session.holder);
   const role = person?.grant.admin ?? null;
-  if (person === null || role === null)
-    throw invalidSession(sessions.cookie, 'This company account may no longer use the admin plane.');
+  if (person === null || role === null) throw noLongerAllowed(sessions.cookie, 'use the admin plane');
   request.session = session;
   return { name: person.name, role, person };
 }

@@ -133,6 +133,8 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
   for (const path of ['/docs', '/docs/:page', '/docs/adr/:page', '/docs/errors/:page'])
     app.get<{ Params: { page?: string } }>(path, { schema: { hide: true } }, async ({ params }, reply) => {
       const page = params.page ?? '';
+      // The page above, written with a slash.
+      if (params.page === '') return reply.redirect(path.slice(0, -'/:page'.length));
       const html = /^[\w-]*$/.test(page) ? await readPage(path.replace(':page', page), admin, written) : null;
       if (html !== null) return sendPage(reply, html, policyOf(html));
       // Without built pages there is still the API reference.

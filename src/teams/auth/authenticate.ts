@@ -1,7 +1,7 @@
 /** First stage of every data-plane request: finds the key, or the session, and its team. */
 import { GatewayError } from '../../errors.js';
 import type { Who } from '../../telemetry/audit.js';
-import { invalidSession, type Session } from '../sessions/sessions.js';
+import { noLongerAllowed, type Session } from '../sessions/sessions.js';
 import { isOfTeam } from '../sign-in/people.js';
 import type { Person, Persons } from '../sign-in/persons.js';
 import type { Directory, FoundKey } from './directory.js';
@@ -99,7 +99,7 @@ const CHOOSE = 'Choose a team: GET /gateway/v1/session lists them, PUT /gateway/
 export function personIn(persons: Pick<Persons, 'find'>, id: string): Person {
   const person = persons.find(id);
   if (person !== null && person.grant.teams.length > 0) return person;
-  throw invalidSession('dgw_explorer', 'This company account may no longer act as any team.');
+  throw noLongerAllowed('dgw_explorer', 'act as any team');
 }
 
 function checkStaleness({ staleForMs, maxStaleMs }: AuthenticateOptions): void {

@@ -50,7 +50,9 @@ function sessionIdIn(header: string | undefined, name: Sessions['cookie']): stri
   if (id === undefined) return null;
   // Another host of the domain may have set a second cookie, and it is unknown which one is right.
   if (others.length === 0 && ID_FORM.test(id)) return id;
-  throw invalidSession(name, `The cookie ${name} is not one that the gateway gave, or there are two of it.`);
+  throw invalidSession(name, {
+    detail: `The cookie ${name} is not one that the gateway gave, or there are two of it.`,
+  });
 }
 
 /** @param secure false for a browser on this machine without TLS, which would not keep the cookie otherwise */

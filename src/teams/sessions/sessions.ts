@@ -153,11 +153,20 @@ export function notSignedIn(credential: 'key' | 'token'): never {
   });
 }
 
-/** @param detail default: the code's text */
-export function invalidSession(cookie: SessionKind, detail?: string): GatewayError {
-  return new GatewayError('invalid_session', {
-    headers: { 'www-authenticate': `Bearer realm="${REALMS[cookie]}"` },
-    ...(detail === undefined ? {} : { detail }),
+/** @param words default: the code's */
+export function invalidSession(
+  cookie: SessionKind,
+  words: { readonly detail?: string; readonly help?: string } = {},
+): GatewayError {
+  const headers = { 'www-authenticate': `Bearer realm="${REALMS[cookie]}"` };
+  return new GatewayError('invalid_session', { headers, ...words });
+}
+
+/** Of a person, whom another sign-in alone does not help. @param what e.g. `act as any team` */
+export function noLongerAllowed(cookie: SessionKind, what: string): GatewayError {
+  return invalidSession(cookie, {
+    detail: `This company account may no longer ${what}.`,
+    help: 'Ask your operator which rule of auth.oidc.people is for you, then sign in again.',
   });
 }
 

@@ -101,7 +101,9 @@ describe('a person in the explorer', () => {
     expect(detail).toContain('left out groups (_claim_names)');
     expect(detail).not.toContain('ada@');
     expect(help).toContain('auth.oidc.people');
-    expect(codeOf(await browser.session())).toBe('401 invalid_session');
+    const session = await browser.session();
+    expect(codeOf(session)).toBe('401 invalid_session');
+    expect(session.json()).toMatchObject({ help: expect.stringMatching(/Ask your operator.*sign in again/) });
   });
 
   it('has keys revoked at a sign-in that gives none any more, by name in the audit, and no others', async () => {
