@@ -156,6 +156,7 @@ describe('what reaches the platform from a limited team', () => {
   /** Written anew: every path that may reach the platform, and what its values may be. */
   const NUMBER = /^(?:0|[1-9][0-9]*)$/;
   const WORD = /^[\w.,:-]{0,64}$/;
+  const ZONE = /^[\w/+:-]{0,180}$/;
   const ALLOWED = new Map<string, RegExp>([
     ...['advertiserId', 'userId', 'campaignIds', 'campaignId', 'creativeIds', 'dealIds', 'filter.status'].map(
       (name): [string, RegExp] => [name, /^[1-9][0-9]*(?:,[1-9][0-9]*)*$/],
@@ -164,10 +165,11 @@ describe('what reaches the platform from a limited team', () => {
       name,
       NUMBER,
     ]),
-    ...`sort sortBy order orderBy direction timezone tz currency lang locale granularity interval spentBased brand
+    ...`sort sortBy order orderBy direction currency lang locale granularity interval spentBased brand
       deep.er.still`
       .split(/\s+/)
       .map((name): [string, RegExp] => [name, WORD]),
+    ...['timezone', 'tz'].map((name): [string, RegExp] => [name, ZONE]),
     ...['dateFrom', 'dateTo', 'filter.since'].map((name): [string, RegExp] => [name, /^\d{4}-\d\d-\d\d$/]),
     ['on', /^(?:1|0|true|false|null|)$/],
   ]);
