@@ -9,7 +9,7 @@ const lists = [...byLicence].sort(([, left], [, right]) => right.length - left.l
 
 process.stdout.write(`# Licences
 
-The gateway is [MIT](../LICENSE). It ships with the packages below: what \`npm ci --omit=dev\` installs on any machine, and what the
+**In short:** the gateway is [MIT](../LICENSE). It ships with the packages below: what \`npm ci --omit=dev\` installs on any machine, and what the
 pages are built of (marked *). The texts are in the packages, and for the pages in \`dist/web/*/licences.md\`. All of them allow use,
 change and redistribution. Generated from the lock by \`npm run --silent licences > docs/licences.md\`.
 

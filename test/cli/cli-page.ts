@@ -45,7 +45,7 @@ export function cliPage(): string {
   const asTeam = team.filter(({ helpGroupHeading }) => helpGroupHeading === DATA_PLANE.group);
   return `# Command line
 
-\`dsp-gateway\` is \`node dist/cli.js\` in a checkout, and the entry point of the image. This page is generated from
+**In short:** each command with its options. \`dsp-gateway\` is \`node dist/cli.js\` in a checkout, and the entry point of the image. This page is generated from
 \`--help\`: \`npx vitest run test/cli/docs.test.ts --update\`.
 
 ## Options

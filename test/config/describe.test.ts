@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { defaultYaml, settingsTable } from '../../src/config/describe.js';
 import { BASE, load } from './settings-in.js';
 
-const HEADING = '# Settings\n\n';
+const HEADING =
+  '# Settings\n\n**In short:** every setting with its default. It comes from the environment, then from the YAML file that `GATEWAY_CONFIG` names; an invalid or unknown one ends the start with exit code 78.\n\n';
 
 describe('config/default.yaml', () => {
   const text = readFileSync('config/default.yaml', 'utf8');

@@ -13,7 +13,7 @@ export function errorsPage(): string {
   });
   return `# Errors
 
-Every error is a problem document: \`application/problem+json\`, RFC 9457.
+**In short:** every error is a problem document: \`application/problem+json\`, RFC 9457.
 
 \`\`\`json
 {"type":"/docs/errors/advertiser_forbidden","title":"Advertiser forbidden","status":403,

@@ -200,7 +200,7 @@ it('every call is let in for those whom the table of the docs names, and for no 
 
 const HEAD = `# Who may what
 
-Each call of both planes, asked by each kind of caller. "yes": authentication and rights let the call in; "–": 401 or 403. This page is
+**In short:** each call of both planes, asked by each kind of caller. "yes": authentication and rights let the call in; "–": 401 or 403. This page is
 written by a test (\`npx vitest run test/api/sign-in/matrix.test.ts --update\`), which makes all of these calls at a running gateway.
 
 - A *token* is an admin token of a role; a *person* has signed in with a company account and has the role by \`auth.oidc.people\`. The
