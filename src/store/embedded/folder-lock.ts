@@ -153,7 +153,7 @@ async function hold(path: string, file: FileHandle, self: Holder, { logger, onLo
         await file.write(text, 0);
         if (await held()) return;
         stopTicks(timer);
-        logger.error({ path }, 'another process has taken over the folder');
+        logger.error({ path }, 'the folder was removed, or another process has taken it over');
         onLost?.();
       })
       .catch((error: unknown) => logger.warn({ err: error, path }, 'failed to refresh the lock'));
