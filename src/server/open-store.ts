@@ -58,7 +58,9 @@ async function openEmbedded(config: Config, clock: Clock, logger: Logger): Promi
 /** Ends this process: two gateways on one folder would see each other's changes as damage. */
 function endOfFolder(): void {
   nextTurn(() => {
-    throw new StoreRefused('the data folder was removed, or another process has taken it over; this process ends');
+    throw new StoreRefused(
+      'the data folder was removed, or another process has taken it over; this process ends',
+    );
   });
 }
 
