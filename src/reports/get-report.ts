@@ -165,7 +165,8 @@ const STALE_IF_ERROR_CODES: readonly string[] = [
   'overloaded',
 ];
 
-const isExcused = (failure: unknown) =>
+/** Whether what the cache has is served in spite of it. */
+export const isExcused = (failure: unknown): failure is GatewayError =>
   failure instanceof GatewayError && STALE_IF_ERROR_CODES.includes(failure.code);
 
 /**

@@ -111,6 +111,67 @@ describe('stale-if-error', () => {
   });
 });
 
+describe('a cached report whose totals the platform does not give', () => {
+  const withTotals = `${RESTATING}&byDate=1&_totals=1`;
+
+  async function withCachedRows(timeoutMs = 30_000) {
+    const gateway = await quick(timeoutMs);
+    const key = await gateway.addTeam();
+    const { data } = reportIn(await gateway.report(key, `${RESTATING}&byDate=1`));
+    return { gateway, key, data };
+  }
+
+  it.each<[string, Fault]>([
+    ['upstream_error', { kind: 'status', status: 500, times: 0 }],
+    ['upstream_rate_limited', { kind: 'status', status: 429, retryAfterS: 60, times: 0 }],
+    ['upstream_error', { kind: 'reset', times: 0 }],
+    ['upstream_timeout', { kind: 'hang', times: 0 }],
+    ['credential_unavailable', { kind: 'status', status: 401, times: 0 }],
+  ])('is answered without them, with a warning that names %s', async (code, fault) => {
+    const { gateway, key, data } = await withCachedRows(fault.kind === 'hang' ? 1500 : 30_000);
+    gateway.simulator.fault(fault);
+    const reply = await gateway.report(key, withTotals);
+    expect(outcomeOf(reply)).toBe('200');
+    const { meta, data: rows } = reportIn(reply);
+    expect(rows).toEqual(data);
+    expect(meta).not.toHaveProperty('totals');
+    expect(meta.warnings).toEqual([
+      { code: 'totals_unavailable', message: expect.stringContaining(`could not be fetched (${code}: `) },
+    ]);
+  });
+
+  it('is answered without them while calls are suspended', async () => {
+    const { gateway, key } = await withCachedRows();
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
+    while (outcomeOf(await gateway.report(key, 'advertiserId=2')) !== '503 upstream_circuit_open');
+    const [warning] = reportIn(await gateway.report(key, withTotals)).meta.warnings ?? [];
+    expect(warning?.message).toContain('upstream_circuit_open: Platform calls suspended');
+  });
+
+  it('is kept by nobody, so that the next request has the totals once the platform is back', async () => {
+    const { gateway, key } = await withCachedRows();
+    gateway.simulator.fault({ kind: 'status', status: 500 });
+    const reply = await gateway.report(key, withTotals);
+    expect(reply.headers['cache-control']).toBe('private, no-store');
+    expect(cacheOf(reply)).toMatch(/^hit/);
+    const { meta } = reportIn(await gateway.report(key, withTotals));
+    expect(meta).toMatchObject({ totals: { reach: expect.any(Number) } });
+    expect(meta).not.toHaveProperty('warnings');
+  });
+
+  it('is refused with the error of its rows if these are not cached either', async () => {
+    const { gateway, key } = await withTeam();
+    gateway.simulator.fault({ kind: 'status', status: 500, times: 0 });
+    expect(outcomeOf(await gateway.report(key, withTotals))).toBe('502 upstream_error');
+  });
+
+  it('is refused with only-if-cached, which asks whether all of it is cached', async () => {
+    const { gateway, key } = await withCachedRows();
+    const headers = { 'cache-control': 'only-if-cached' };
+    expect(outcomeOf(await gateway.report(key, withTotals, { headers }))).toBe('504 not_cached');
+  });
+});
+
 const ROWS = '{"data":[{"campaign_id":7,"advertiser_id":1,"clicks":2}]}';
 
 describe('stale-while-revalidate', () => {

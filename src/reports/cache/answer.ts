@@ -4,7 +4,7 @@ import { createLastUsed } from '../../lib/last-used.js';
 import { type CacheStatus, dearest, isFromCache } from '../../outcome.js';
 import { invalid } from '../../platform/interpret.js';
 import type { Gateway } from '../gateway.js';
-import { getReport } from '../get-report.js';
+import { getReport, isExcused } from '../get-report.js';
 import { RANGE_REFUSED } from '../history/forgotten.js';
 import { readPast } from '../history/read-past.js';
 import type { DayEvidence } from '../learn/day-evidence.js';
@@ -54,7 +54,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' 
     refuseYoung(final, policy.rulesFor(question.report));
     const leavesNone = final?.leavesNone === true;
     const past = moment === null || leavesNone ? null : await readPast(g, question, moment);
-    const { main, totals, areTotalsOld } =
+    const { main, totals, areTotalsOld, totalsFailure } =
       totalsQuestion === null || leavesNone
         ? {
             ...NO_TOTALS,
@@ -70,6 +70,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' 
       report: question.report,
       ...query.shape,
       ...kept,
+      totalsFailure,
       rules,
       nowMs: now(),
       isRecorded: history.isRecorded(question.report),
@@ -78,7 +79,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' 
     const seen = columnsSeen(question.series, kept.parts);
     const { body, ...head } = assembleAnswer(input, policy.negativeMs, seen);
     const coding = head.weight < query.compressFrom ? 'identity' : query.coding;
-    const source = sourceOf(both);
+    const source = sourceOf(both, totalsFailure === null);
     const asked = memory.askedOf(question.report);
     asked.requests += 1;
     if (isFromCache(source.outcome)) asked.hits += 1;
@@ -117,10 +118,10 @@ function expectedOf(
 /** Answer of `_final=only` without final days; nothing is fetched. */
 const NO_DAYS: ReportAnswer = { ...answerWithoutCall([]), days: null, storable: false };
 
-const NO_TOTALS = { totals: null, areTotalsOld: false };
+const NO_TOTALS = { totals: null, areTotalsOld: false, totalsFailure: null };
 
-/** Combined origin of a report and its totals. */
-function sourceOf(all: readonly ReportAnswer[]): Source {
+/** Combined origin of a report and its totals. @param isWhole false without requested totals, which the next request may get */
+function sourceOf(all: readonly ReportAnswer[], isWhole: boolean): Source {
   const outcome = dearest(all.map(({ outcome }) => outcome));
   return {
     tier: isFromCache(outcome) ? 'store' : null,
@@ -128,7 +129,7 @@ function sourceOf(all: readonly ReportAnswer[]): Source {
     outcome,
     stored: all.some(({ stored }) => stored),
     degraded: all.some(({ degraded }) => degraded),
-    storable: all.every(({ storable }) => storable),
+    storable: isWhole && all.every(({ storable }) => storable),
   };
 }
 
@@ -233,22 +234,41 @@ function createWithTotals(g: Gateway) {
     return { ...again, outcome, days, stored, storable: answer.storable && again.storable };
   }
 
+  /** @throws GatewayError why there are no totals */
+  async function matching(
+    question: ReportQuestion,
+    main: ReportAnswer,
+    totalsQuestion: ReportQuestion,
+    found: PromiseSettledResult<ReportAnswer>,
+    context: RequestContext,
+  ) {
+    if (found.status === 'rejected') throw found.reason;
+    const totals = await renewed(totalsQuestion, context, found.value);
+    if (!areOld(question, main, totals, context.arrivedAtMs)) return { totals, areTotalsOld: false };
+    if (context.directives.onlyIfCached) return { totals, areTotalsOld: true };
+    const maxAgeMs = Math.max(0, g.now() - newestOf(main));
+    const newer = await getReport(g, totalsQuestion, withMaxAge(context, maxAgeMs));
+    return { totals: newer, areTotalsOld: areOld(question, main, newer, context.arrivedAtMs) };
+  }
+
   /**
-   * @returns `areTotalsOld`: the rows have changed since the totals were fetched, and there are no newer totals
-   * @throws GatewayError as {@link getReport}
+   * @returns `areTotalsOld`: the rows have changed since the totals were fetched, and there are no newer totals.
+   *   `totalsFailure`: the platform did not give the totals, so there are only rows
+   * @throws GatewayError as {@link getReport}; of both failures that of the rows
    */
   return async (question: ReportQuestion, totalsQuestion: ReportQuestion, context: RequestContext) => {
-    const both = await Promise.all([getReport(g, question, context), getReport(g, totalsQuestion, context)]);
-    const main = await renewed(question, context, both[0]);
-    const totals = await renewed(totalsQuestion, context, both[1]);
-    if (!areOld(question, main, totals, context.arrivedAtMs)) return { main, totals, areTotalsOld: false };
-    if (context.directives.onlyIfCached) return { main, totals, areTotalsOld: true };
-    const newer = await getReport(
-      g,
-      totalsQuestion,
-      withMaxAge(context, Math.max(0, g.now() - newestOf(main))),
-    );
-    return { main, totals: newer, areTotalsOld: areOld(question, main, newer, context.arrivedAtMs) };
+    const rows = getReport(g, question, context);
+    const settling = Promise.allSettled([getReport(g, totalsQuestion, context)]);
+    const first = await rows;
+    const [found] = await settling;
+    const main = await renewed(question, context, first);
+    try {
+      const totals = await matching(question, main, totalsQuestion, found, context);
+      return { main, ...totals, totalsFailure: null };
+    } catch (error) {
+      if (!isExcused(error)) throw error;
+      return { ...NO_TOTALS, main, totalsFailure: error.code };
+    }
   };
 }
 

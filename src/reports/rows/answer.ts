@@ -1,4 +1,5 @@
 /** Types of an answer: what it is made from, what its headers say, and what its body is made of. */
+import type { ErrorCode } from '../../errors.js';
 import type { Report } from '../query/canonicalize.js';
 import type { Format } from '../query/output-options.js';
 import type { Rewrite } from './column-types.js';
@@ -33,6 +34,8 @@ export interface AnswerInput {
   readonly totals: Entry | null;
   /** The rows changed after the totals were fetched. */
   readonly areTotalsOld?: boolean;
+  /** Why the platform did not give the totals; null or absent: it did, or nobody wants them. */
+  readonly totalsFailure?: ErrorCode | null;
   readonly days: boolean;
   readonly bom: boolean;
   /** Columns in order; null: all. */

@@ -1,4 +1,5 @@
 /** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
+import { CATALOGUE, type ErrorCode } from '../../errors.js';
 import type { Report } from '../query/canonicalize.js';
 import { didYouMean } from '../query/parameters.js';
 import type { AssembleInput, KnownDay, Past } from './answer.js';
@@ -99,7 +100,7 @@ export function warningsOf(input: AssembleInput): readonly Warning[] {
     ...questionWarnings(report),
     ...doubtWarnings(report, all),
     ...flawWarnings(all),
-    ...totalsWarnings(totals, parts, rules),
+    ...totalsWarnings(input),
     ...schemaWarnings(parts),
     ...forgottenWarnings(report, parts, rules),
     ...historyWarnings(past),
@@ -194,15 +195,16 @@ export function isRecalled(parts: readonly Entry[]): boolean {
   return parts.some(({ header }) => (header.forgotten?.days.length ?? 0) > 0);
 }
 
-function totalsWarnings(
-  totals: Entry | null,
-  parts: readonly Entry[],
-  rules: FinalRules,
-): readonly Warning[] {
-  if (totals === null) return [];
-  const why = whyNoTotals(totals, parts, rules);
+function totalsWarnings({ totals, totalsFailure, parts, rules }: AssembleInput): readonly Warning[] {
+  const why = totals === null ? whyNotFetched(totalsFailure ?? null) : whyNoTotals(totals, parts, rules);
   const message = `meta.totals is missing: the platform's unsplit report of this period ${why}. Do not add up the rows instead if meta.reach.summable is false.`;
   return why === null ? [] : [{ code: 'totals_unavailable', message }];
+}
+
+function whyNotFetched(failure: ErrorCode | null): string | null {
+  return (
+    failure && `could not be fetched (${failure}: ${CATALOGUE[failure].title}). Repeat the request later`
+  );
 }
 
 function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
