@@ -1,6 +1,6 @@
 /** The pages about errors, from the catalogue: the list, and one for each code. */
 
-import { escapeHtml } from '../../src/api/data/docs.js';
+import { escapeHtml } from '../../src/api/data/docs-search.js';
 import { CATALOGUE, type ErrorCode, statusOf } from '../../src/errors.js';
 import type { ReaderPage } from './layout.js';
 

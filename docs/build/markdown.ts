@@ -1,6 +1,6 @@
 /** Markdown of the documentation as HTML, with its headings. Pure: text in, text out. */
 import { Marked, type Token, type Tokens } from 'marked';
-import { escapeHtml } from '../../src/api/data/docs.js';
+import { attribute, escapeHtml } from '../../src/api/data/docs-search.js';
 
 export interface Heading {
   readonly level: number;
@@ -47,7 +47,7 @@ export function renderMarkdown(
       link({ href, tokens }) {
         const inner = this.parser.parseInline(tokens);
         const to = linkTo(href);
-        return to === null ? inner : `<a href="${escapeHtml(to).replaceAll('"', '&quot;')}">${inner}</a>`;
+        return to === null ? inner : `<a href="${attribute(to)}">${inner}</a>`;
       },
       image({ href, text: instead }) {
         const drawing = drawingOf(href);
@@ -77,7 +77,7 @@ function table({ header, rows }: Tokens.Table, inline: (tokens: Token[]) => stri
   const isStacked = isNamed && isOfTexts(header, rows);
   const cell = (name: 'th' | 'td') => (one: Tokens.TableCell, at: number) => {
     const align = one.align === null ? '' : ` class="${one.align}"`;
-    const title = escapeHtml((header[at]?.text ?? '').replaceAll('`', '')).replaceAll('"', '&quot;');
+    const title = attribute((header[at]?.text ?? '').replaceAll('`', ''));
     const named = isStacked && name === 'td' && at > 0 && title !== '' ? ` data-head="${title}"` : '';
     return `<${name}${align}${named}>${inline(one.tokens)}</${name}>`;
   };

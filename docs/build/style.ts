@@ -12,7 +12,13 @@ a:focus-visible,summary:focus-visible,[tabindex]:focus-visible{outline:2px solid
 header{position:sticky;top:0;z-index:1;display:flex;gap:1.5rem;align-items:baseline;padding:.8rem 1.5rem;background:var(--paper);border-bottom:1px solid var(--line)}
 header a{white-space:nowrap;text-decoration:none;color:var(--soft);font-size:.92rem}
 header a:hover{color:var(--link)}
-header .name{margin-right:auto;font-weight:650;font-size:1.05rem;color:var(--ink)}
+header .name{font-weight:650;font-size:1.05rem;color:var(--ink)}
+header form{flex:1;min-width:0;max-width:20rem;margin-right:auto}
+header input{width:100%;font:inherit;font-size:.92rem;padding:.2rem .6rem;color:var(--ink);background:var(--wash);border:1px solid var(--line);border-radius:.35rem}
+header input:focus-visible{outline:2px solid var(--link)}
+.found{padding-left:1.6rem}
+.found p{margin:.2rem 0 1rem;color:var(--soft)}
+mark{background:var(--mark);color:var(--ink);font-weight:600}
 .sheet{display:grid;grid-template-columns:14rem minmax(0,46rem) 13rem;gap:3rem;max-width:82rem;margin:0 auto;padding:0 1.5rem}
 .shelves,aside .contents{position:sticky;top:3.6rem;max-height:calc(100vh - 3.6rem);overflow:auto;padding:1.6rem 0 2rem;font-size:.92rem}
 .shelves{margin-left:-.6rem;padding-left:.6rem}

@@ -2,9 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FRAME } from '../../src/api/data/docs-pages.js';
 import { errorPages } from './errors.js';
 import { type ReaderPage, readerPage } from './layout.js';
 import { addressOfPage, pageNames, renderFile, shelvesOf } from './library.js';
+import { sectionsOf } from './sections.js';
 
 const WRITTEN = new URL('../../dist/pages/', import.meta.url);
 
@@ -12,15 +14,28 @@ export function writePages(): void {
   const names = pageNames();
   const pages = names.map((name) => [name, renderFile(name, names)] as const);
   const shelves = shelvesOf(new Map(pages.map(([name, { title }]) => [name, title])));
-  const write = (folder: string, path: string, page: ReaderPage) => {
-    const file = fileURLToPath(new URL(`${folder}${path}.html`, WRITTEN));
+  const write = (name: string, text: string) => {
+    const file = fileURLToPath(new URL(name, WRITTEN));
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, readerPage(page, shelves));
+    writeFileSync(file, text);
   };
+  const writePage = (path: string, page: ReaderPage) => write(`${path}.html`, readerPage(page, shelves));
   for (const [name, page] of pages) {
     const address = addressOfPage(name);
-    write('all', address, { address, ...page });
+    writePage(`all${address}`, { address, ...page });
   }
-  for (const plane of ['data', 'admin'])
-    for (const { path, ...page } of errorPages(plane === 'admin')) write(plane, path, page);
+  writePage('all/frame', { address: '/docs/search', title: FRAME.title, html: FRAME.text });
+  const sections = pages
+    .toSorted(([a], [b]) => Number(isOfHistory(a)) - Number(isOfHistory(b)))
+    .flatMap(([name, { title, html }]) => sectionsOf(addressOfPage(name), title, html));
+  write('all/sections.json', JSON.stringify(sections));
+  for (const plane of ['data', 'admin']) {
+    const errors = errorPages(plane === 'admin');
+    for (const { path, ...page } of errors) writePage(`${plane}${path}`, page);
+    const ofErrors = errors.flatMap(({ path, title, html }) => sectionsOf(path, title, html));
+    write(`${plane}/errors.json`, JSON.stringify(ofErrors));
+  }
 }
+
+/** What was changed and decided is found after what holds. */
+const isOfHistory = (name: string) => name.startsWith('adr/') || name.startsWith('../');

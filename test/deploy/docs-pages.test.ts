@@ -5,7 +5,10 @@ import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf, addressOfPage, pageNames } from '../../docs/build/library.js';
 import { renderMarkdown } from '../../docs/build/markdown.js';
-import { registerDocs, registerPages } from '../../src/api/data/docs.js';
+import { sectionsOf } from '../../docs/build/sections.js';
+import { registerDocs } from '../../src/api/data/docs.js';
+import { registerPages } from '../../src/api/data/docs-pages.js';
+import { pagesNear, type Section, writeFound } from '../../src/api/data/docs-search.js';
 import { json } from '../../src/api/openapi/operation.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { withGateway } from '../support/start-gateway.js';
@@ -104,6 +107,132 @@ it('says of a code the status that it has on the plane', async () => {
 
 it.each(['nonsense', 'constructor', '__proto__', 'toString'])('has no page for %s', async (code) => {
   expect((await get(`/docs/errors/${code}`)).statusCode).toBe(404);
+});
+
+describe('a page that is none', () => {
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+  it.each([
+    ['/docs/cache', '/docs/caching'],
+    ['/docs/errors/upstream_timout', '/docs/errors/upstream_timeout'],
+    ['/docs/first-step.md', '/docs/first-steps'],
+    ['/docs/a/b/limits', '/docs/limits'],
+  ])('leads a browser from %s to the index and to %s', async (url, near) => {
+    const { statusCode, headers, body } = await app.inject({ url, headers: browser });
+    expect([statusCode, headers['content-type'], headers.vary]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+      'accept',
+    ]);
+    expect(headers['content-security-policy']).not.toContain('unsafe');
+    const main = body.slice(body.indexOf('<main'));
+    expect(main).toContain('<h1>No such page</h1>');
+    expect(main).toContain(`There is no page <code>${url}</code>.`);
+    expect(main).toContain('<a href="/docs">');
+    expect(main).toContain(`<a href="${near}">`);
+  });
+
+  it('shows its address as text', async () => {
+    const { body } = await app.inject({ url: '/docs/a&b$&', headers: browser });
+    expect(body).toContain('<code>/docs/a&amp;b$&amp;</code>');
+  });
+
+  it('is a problem document for others, as without built pages', async () => {
+    const gateway = await withGateway();
+    for (const accept of ['*/*', 'application/json', '']) {
+      const { statusCode, headers } = await gateway.data.inject({
+        url: '/docs/nothere',
+        headers: { accept },
+      });
+      expect([statusCode, headers['content-type']]).toEqual([404, 'application/problem+json; charset=utf-8']);
+    }
+    const bare = fastify();
+    registerPages(bare, false, new URL('file:///nowhere/'));
+    for (const url of ['/docs/nothere', '/docs/search?q=x'])
+      expect((await bare.inject({ url, headers: browser })).body).not.toContain('<html');
+  });
+
+  it('has at most five near pages, the most similar name first, and none without a name', () => {
+    const page = (address: string): Section => ({ address, page: 'P', heading: '', text: '' });
+    const pages = ['/docs/settings', '/docs/setting', '/docs/caching', '/docs/set-a', '/docs/set-b'].map(
+      page,
+    );
+    expect(pagesNear('/docs/setings', pages).map(({ address }) => address)).toEqual([
+      '/docs/settings',
+      '/docs/setting',
+    ]);
+    expect(pagesNear('/docs//', pages)).toEqual([]);
+    expect(pagesNear('/docs/zzz', pages)).toEqual([]);
+  });
+});
+
+describe('the search of the documentation', () => {
+  const search = async (query: string) => (await get(`/docs/search?${query}`)).body;
+
+  it('begins in the head of every page, without a script', async () => {
+    for (const url of ['/docs', '/docs/caching', '/docs/errors/not_found', '/docs/search']) {
+      const { body, headers } = await get(url);
+      expect(body).toMatch(/<form role="search" action="\/docs\/search"><input type="search" name="q"/);
+      expect(headers['content-security-policy']).toContain("form-action 'self'");
+    }
+  });
+
+  it('leads to the section, the best first, with the words marked and still in the field', async () => {
+    const body = await search('q=circuit%20open');
+    expect(body).toContain('name="q" value="circuit open"');
+    expect(body).toContain('<a href="/docs/errors/upstream_circuit_open">Platform calls suspended</a>');
+    expect(body).toMatch(/<mark>circuit<\/mark>/);
+    const first = /<ol class="found"><li><a href="([^"]+)">/.exec(await search('q=watch+a+report'))?.[1];
+    expect(first).toBe('/docs/final#watch-a-report');
+  });
+
+  it('finds the status of an error as it is on the plane', async () => {
+    const gateway = await withGateway();
+    const url = '/docs/search?q=invalid_body+422';
+    const [onData, onAdmin] = [await gateway.data.inject(url), await gateway.admin.inject(url)];
+    expect(onAdmin.body).toContain('href="/docs/errors/invalid_body"');
+    expect(onData.body).not.toContain('href="/docs/errors/invalid_body"');
+  });
+
+  it('says what to do without words, and where nothing has all of them', async () => {
+    expect(await search('')).toContain('Write one or more words');
+    expect(await search('q=caching&q=zzzzzz')).toContain('No section has all of these words.');
+  });
+
+  it('shows what was written as text', async () => {
+    const body = await search(`q=${encodeURIComponent('"><b>name="q" {{text}} $&')}`);
+    expect(body).toContain('name="q" value="&quot;&gt;&lt;b&gt;name=&quot;q&quot; {{text}} $&amp;"');
+    expect(body).not.toContain('<b>');
+  });
+
+  it('counts all sections, and shows thirty', () => {
+    const sections = Array.from({ length: 31 }, (_, at) => ({
+      address: `/docs/p#${at}`,
+      page: 'P',
+      heading: `h${at}`,
+      text: 'a (word) & more',
+    }));
+    const html = writeFound(sections, '(WORD)');
+    expect(html).toContain('31 sections found; the best 30 are shown.');
+    expect(html.match(/<li>/g)).toHaveLength(30);
+    expect(html).toContain('a <mark>(word)</mark> &amp; more');
+    const long = {
+      address: '/docs/p',
+      page: 'P',
+      heading: '',
+      text: `${'x '.repeat(200)}found ${'y '.repeat(200)}`,
+    };
+    expect(writeFound([long], 'found')).toMatch(/<p>… (x )+<mark>found<\/mark>( y)+ …<\/p>/);
+  });
+
+  it('takes a page apart at its headings, as plain text', () => {
+    const html =
+      '<p>a &amp; <code>b</code></p><h2 id="x"><a href="#x">The <code>x</code></a></h2><p>c</p><p>d</p>';
+    expect(sectionsOf('/docs/p', 'P', html)).toEqual([
+      { address: '/docs/p', page: 'P', heading: '', text: 'a & b' },
+      { address: '/docs/p#x', page: 'P', heading: 'The x', text: 'c d' },
+    ]);
+  });
 });
 
 describe('markdown', () => {

@@ -1,15 +1,13 @@
-/** OpenAPI 3.1 made from the routes, a page to browse it, and the documentation pages. */
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+/** OpenAPI 3.1 made from the routes, a page to browse it, and the first page of a plane. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import Type from 'typebox';
-import { GatewayError } from '../../errors.js';
-import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { CARRIER, complete } from '../openapi/complete.js';
 import { json, type Operation } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
+import { registerPages, sendPage, wantsPage } from './docs-pages.js';
+import { escapeHtml } from './docs-search.js';
 import { referenceTheme } from './reference-theme.js';
 
 declare module 'fastify' {
@@ -22,14 +20,6 @@ declare module 'fastify' {
 /** Of pages without scripts and loaded files. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
-
-function sendPage(reply: FastifyReply, html: string, policy = POLICY): FastifyReply {
-  return reply
-    .type('text/html; charset=utf-8')
-    .header('content-security-policy', policy)
-    .header('x-content-type-options', 'nosniff')
-    .send(html);
-}
 
 function page(title: string, content: string): string {
   return `<!doctype html>
@@ -50,17 +40,13 @@ th,td{text-align:left;vertical-align:top;padding:.3rem .75rem .3rem 0}
 @media(prefers-color-scheme:dark){body{color:#dfe6ee;background:#12171d}code{background:#222a33}a{color:#7db7f5}}
 `;
 
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
 const WHAT = 'A gateway for reports of the advertising platform';
 
 /** `/` of the data plane. It needs no key, so it shows nothing confidential, not even the version. */
 export function registerStartPage(app: FastifyInstance): void {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
     reply.header('vary', 'accept');
-    if (/\btext\/html\b/i.test(request.headers.accept ?? '')) return sendPage(reply, PAGE);
+    if (wantsPage(request)) return sendPage(reply, PAGE, POLICY);
     return reply.send({ name: 'dsp-gateway', what: `${WHAT}.`, docs: '/docs', openapi: '/openapi.json' });
   });
 }
@@ -84,8 +70,6 @@ interface DocsOptions {
   readonly securitySchemes: Readonly<Record<string, object>>;
   readonly plane: Plane;
 }
-
-const WRITTEN = new URL('dist/pages/', PACKAGE_ROOT);
 
 /** Swagger UI styles elements one by one, and draws its icons as data. */
 const UI_POLICY =
@@ -124,38 +108,8 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
     // BaseLayout lacks the bar that could load another document.
     uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
   });
-  registerPages(app, plane.admin);
-}
-
-/** @param written the folder of the pages, as `npm run build:program` writes them */
-export function registerPages(app: FastifyInstance, admin: boolean, written = WRITTEN): void {
   app.get('/openapi.json', { schema: DOCUMENT.schema, config: DOCUMENT.config }, async () => app.swagger());
-  for (const path of ['/docs', '/docs/:page', '/docs/adr/:page', '/docs/errors/:page'])
-    app.get<{ Params: { page?: string } }>(path, { schema: { hide: true } }, async ({ params }, reply) => {
-      const page = params.page ?? '';
-      // The page above, written with a slash.
-      if (params.page === '') return reply.redirect(path.slice(0, -'/:page'.length));
-      const html = /^[\w-]*$/.test(page) ? await readPage(path.replace(':page', page), admin, written) : null;
-      if (html !== null) return sendPage(reply, html, policyOf(html));
-      // Without built pages there is still the API reference.
-      if (path === '/docs') return reply.redirect('/docs/api');
-      throw new GatewayError('not_found');
-    });
-}
-
-async function readPage(path: string, admin: boolean, written: URL): Promise<string | null> {
-  for (const folder of ['all', admin ? 'admin' : 'data']) {
-    const html = await readFile(new URL(`${folder}${path}.html`, written), 'utf8').catch(() => null);
-    if (html !== null) return html;
-  }
-  return null;
-}
-
-/** Allows only the page's own style, by its hash. */
-function policyOf(html: string): string {
-  const style = /<style>([^<]*)<\/style>/.exec(html)?.[1] ?? '';
-  const hash = createHash('sha256').update(style).digest('base64');
-  return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  registerPages(app, plane.admin);
 }
 
 const DOCUMENT = {
