@@ -326,7 +326,8 @@ export const CATALOGUE = {
   upstream_circuit_open: {
     status: 503,
     title: 'Platform calls suspended',
-    meaning: 'The platform failed repeatedly, and the gateway has suspended its calls for a while.',
+    meaning:
+      'The platform failed repeatedly, so the gateway makes no platform call for the seconds in `retry-after`. Cached reports are still served.',
     remedy: 'Wait for the seconds in `retry-after`, then repeat.',
   },
   overloaded: {

@@ -24,7 +24,13 @@ const refused = (retryAfterS: number) =>
   expect.objectContaining({
     code: 'upstream_circuit_open',
     status: 503,
-    options: expect.objectContaining({ retryAfterS }),
+    options: {
+      retryAfterS,
+      help: `Repeat after ${retryAfterS} s.`,
+      detail: expect.stringContaining(
+        `no platform call for ${retryAfterS} s. Cached reports are still served.`,
+      ),
+    },
   });
 
 afterEach(() => {
