@@ -1,5 +1,6 @@
 /** docs/clients.md: programs that follow the feed of changes, run against a gateway with a simulated platform that restates days. */
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -128,6 +129,32 @@ it.each(FILES)('the loader in Python keeps the cells of the platform in %s', asy
   expect(await rowsIn(file)).not.toEqual(await cells(scene));
   await load();
   expect(await rowsIn(file)).toEqual(await cells(scene));
+});
+
+it('the loader says where it begins, which days changed, and that it waits', async () => {
+  const scene = await liveScene({}, '&byCampaign=1');
+  await scene.ask(RANGE);
+  const program = await recipe('python3', 'follow.py');
+  const file = join(await tempFolder(), 'facts.db');
+  const { stdout } = await python([program, file, FIRST, LAST], environment(scene));
+  expect(stdout).toMatch(
+    /^loaded 2026-11-14 to 2026-11-20: \d+ rows of 7 days\nreading changes after offset \S+\nup to date\n$/,
+  );
+  const child = spawn('python3', [program, file, FIRST, LAST, '--follow'], { env: environment(scene) });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await expect
+    .poll(() => said)
+    .toMatch(/^reading changes after offset \S+, then waiting for more; Ctrl-C ends\n$/);
+  await scene.untilWaiting();
+  await restateAll(scene);
+  await expect.poll(() => said).toMatch(/^restated 2026-11-20$/m);
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  expect((await ended)[0]).toBe(0);
 });
 
 it('the loader removes days that are deleted, and starts anew where its offset is lost', async () => {
