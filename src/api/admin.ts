@@ -38,11 +38,22 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   const app = createPlaneServer('admin', services, createFinish('admin', services));
   await registerDocs(app, {
     title: 'dsp-gateway admin',
-    description: 'Teams, keys, the platform token and the cache. Not for the open network.',
+    description:
+      'Teams, keys, the platform token and the cache. Not for the open network. Authorize in one of two ways: with an admin token, or by the session of the console.',
     version: VERSION,
     securitySchemes: {
-      bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' },
-      session: { type: 'apiKey', in: 'cookie', name: 'dgw_console', description: "The console's session." },
+      bearer: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An admin token. One of the two ways is enough.',
+      },
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: 'dgw_console',
+        description:
+          "The console's session, which a browser that has signed in there sends by itself. One of the two ways is enough.",
+      },
     },
     plane: PLANE,
   });

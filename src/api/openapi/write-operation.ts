@@ -258,10 +258,14 @@ function inQuery({ properties, required }: TObject): object[] {
   }));
 }
 
-/** Moves the description of a schema beside it, where pages show it. */
-export function described(schema: TSchema): { readonly description?: string; readonly schema: object } {
-  const { description, ...rest } = schema as TSchema & { description?: string };
-  return description === undefined ? { schema: rest } : { description, schema: rest };
+/** Moves description and `example` of a schema beside it, where pages show the one and fill in the other. */
+export function described(schema: TSchema): { readonly schema: object } {
+  const { description, example, ...rest } = schema as TSchema & { description?: string; example?: unknown };
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined ? {} : { example }),
+    schema: rest,
+  };
 }
 
 function contentOf(schemas: Readonly<Record<string, TSchema>>): Record<string, { schema: TSchema }> {

@@ -6,11 +6,14 @@ import type { GatewayParameter, Kind, ParameterTable } from './parameters.js';
 import { PERIOD_WORDS } from './period.js';
 
 const KINDS: Readonly<Record<Kind, TSchema>> = {
-  int: Type.Integer({ minimum: 1, description: 'At most 16 digits.' }),
-  flag: words(['1', 'true', '0', 'false'], '1 or true: on. 0, false or absent: off.'),
+  int: Type.Integer({ minimum: 1, description: 'At most 16 digits.', examples: [1] }),
+  flag: words(['1', 'true', '0', 'false'], '1 or true: on. 0, false or absent: off.', '1'),
   date: Type.String({ format: 'date', description: 'YYYY-MM-DD', examples: ['2026-11-01'] }),
-  set: Type.Array(Type.Integer({ minimum: 1 }), { description: 'Order and duplicates are ignored.' }),
-  text: Type.String(),
+  set: Type.Array(Type.Integer({ minimum: 1 }), {
+    description: 'Order and duplicates are ignored.',
+    examples: [[101, 102]],
+  }),
+  text: Type.String({ examples: ['local'] }),
 };
 
 /** Of single parameters, where their kind does not say enough. */
@@ -33,10 +36,10 @@ function described(
   return all.length === 0 ? schema : { ...schema, description: all.join(' ') };
 }
 
-const flag = (description: string) => Type.Optional(words(['1', '0'], description));
+const flag = (description: string) => Type.Optional(words(['1', '0'], description, '1'));
 
 const OWN = {
-  _format: Type.Optional(words(FORMATS, 'Overrides the accept header.')),
+  _format: Type.Optional(words(FORMATS, 'Overrides the accept header.', 'csv')),
   _totals: flag('1: adds meta.totals, the unsplit report of the same period.'),
   _days: flag('1: adds meta.days, the fetch time and state of each day.'),
   _period: Type.Optional(
@@ -56,18 +59,21 @@ const OWN = {
     words(
       VINTAGES,
       'first: the first numbers recorded after each day ended. final: the first final numbers of each day (409 not_final if a day has none). Both are read from history only. latest: the ordinary answer.',
+      'latest',
     ),
   ),
   _final: Type.Optional(
     words(
       FINAL_FILTERS,
       'require: 409 not_final if a day of the period is not final. only: such days are left out and listed in meta.warnings.',
+      'only',
     ),
   ),
   _fields: Type.Optional(
     Type.String({
       description:
         'Comma-separated column names, such as date,spent. Rows contain only these columns, in this order. Rows are never merged.',
+      examples: ['date,spent'],
     }),
   ),
   _bom: flag('1: starts CSV with a byte order mark, for Excel.'),
@@ -79,8 +85,33 @@ export function describeQuery(table: ParameterTable): TObject {
     kind === 'set' ? `${name}[]` : name,
     Type.Optional(described(name, KINDS[kind])),
   ]);
-  return Type.Object({ ...Object.fromEntries(known), ...OWN }, { additionalProperties: true });
+  const rank = (name: string) => {
+    const at = READING_ORDER.indexOf(name);
+    if (table.kinds.get(name) === 'int') return -1;
+    return at < 0 ? READING_ORDER.length : at;
+  };
+  const all = [...known, ...Object.entries(OWN)]
+    .toSorted(([a], [b]) => rank(a) - rank(b))
+    .map(([name, schema]) => [name, name in FILLED_IN ? { ...schema, example: FILLED_IN[name] } : schema]);
+  return Type.Object(Object.fromEntries(all), { additionalProperties: true });
 }
+
+/** After the advertiser. Parameters that are not named here follow as they come. */
+const READING_ORDER = [
+  '_period',
+  'dateFrom',
+  'dateTo',
+  'byDate',
+  'byCampaign',
+  'campaignIds[]',
+  'spentBased',
+];
+/** With which the reference fills in a call to be tried. Without dates, which exclude `_period`. */
+const FILLED_IN: Readonly<Record<string, unknown>> = {
+  advertiserId: 1,
+  _period: 'last_7_days',
+  byDate: '1',
+};
 
 /** Body of a POST that reads. */
 export function describeBody(table: ParameterTable): TObject {
@@ -260,6 +291,6 @@ export const ANSWER = Type.Object(
   { title: 'Report', examples: [EXAMPLE] },
 );
 
-function words(allowed: readonly string[], description: string) {
-  return Type.Enum([...allowed], { type: 'string', description });
+function words(allowed: readonly string[], description: string, example: string) {
+  return Type.Enum([...allowed], { type: 'string', description, examples: [example] });
 }

@@ -48,6 +48,43 @@ it('the document of the data plane has the currency that is set for a report', a
   expect(['campaigns/get', 'sites/get'].map(currencyOf)).toEqual(['EUR', undefined]);
 });
 
+it('a report has its parameters in the order of a reader, each with an example, and those filled in make a call', async () => {
+  const gateway = await withGateway();
+  const { paths } = (await gateway.data.inject('/openapi.json')).json<Document>();
+  const { parameters = [] } = (paths['/api/v1/report/campaigns/get']?.get ?? {}) as {
+    parameters?: readonly { name: string; in: string; example?: unknown; schema: { examples?: unknown[] } }[];
+  };
+  const query = parameters.filter((one) => one.in === 'query');
+  expect(query.map(({ name }) => name).slice(0, 9)).toEqual([
+    ...['advertiserId', 'userId', '_period', 'dateFrom', 'dateTo', 'byDate', 'byCampaign', 'campaignIds[]'],
+    'spentBased',
+  ]);
+  expect(query.filter(({ schema }) => schema.examples === undefined)).toEqual([]);
+  const filledIn = query.flatMap(({ name, example }) =>
+    example === undefined ? [] : [[name, String(example)]],
+  );
+  const reply = await gateway.report(await gateway.addTeam(), String(new URLSearchParams(filledIn)));
+  expect(reply.json<{ data: object[] }>().data).toHaveLength(7);
+});
+
+it.each<[Plane, number, string]>([
+  ['data', 3, 'one of three ways'],
+  ['admin', 2, 'one of two ways'],
+])(
+  'the document of the %s plane says that one of %i ways to authorize is enough',
+  async (plane, count, says) => {
+    const { info, components } = (await documentOf(plane)) as unknown as {
+      info: { description: string };
+      components: { securitySchemes: Record<string, { description: string }> };
+    };
+    expect(info.description).toContain(says);
+    const schemes = Object.values(components.securitySchemes);
+    expect(schemes).toHaveLength(count);
+    for (const { description } of schemes)
+      expect(description).toMatch(/One of the (three|two) ways is enough\.$/);
+  },
+);
+
 it('the document of the data plane says what spentBased chooses, and which values are known', async () => {
   const { paths } = await documentOf('data');
   const { parameters = [] } = (paths['/api/v1/report/campaigns/get']?.get ?? {}) as {
