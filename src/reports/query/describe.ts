@@ -6,11 +6,15 @@ import type { GatewayParameter, Kind, ParameterTable } from './parameters.js';
 import { PERIOD_WORDS } from './period.js';
 
 const KINDS: Readonly<Record<Kind, TSchema>> = {
-  int: Type.Integer({ minimum: 1, description: 'At most 16 digits.', examples: [1] }),
+  int: Type.Integer({ minimum: 1, description: 'At most 16 digits, such as 1.', examples: [1] }),
   flag: words(['1', 'true', '0', 'false'], '1 or true: on. 0, false or absent: off.', '1'),
-  date: Type.String({ format: 'date', description: 'YYYY-MM-DD', examples: ['2026-11-01'] }),
+  date: Type.String({
+    format: 'date',
+    description: 'YYYY-MM-DD, such as 2026-11-01.',
+    examples: ['2026-11-01'],
+  }),
   set: Type.Array(Type.Integer({ minimum: 1 }), {
-    description: 'Order and duplicates are ignored.',
+    description: 'Such as 101 and 102. Order and duplicates are ignored.',
     examples: [[101, 102]],
   }),
   text: Type.String({ examples: ['local'] }),
@@ -51,7 +55,7 @@ const OWN = {
   _asOf: Type.Optional(
     Type.String({
       description:
-        'An instant with a UTC offset, or a past day (its end). Returns the report as known at that time, from history only.',
+        'An instant with a UTC offset, or a past day (its end), such as 2026-11-03T08:00:00Z or 2026-11-03. Returns the report as known at that time, from history only.',
       examples: ['2026-11-03T08:00:00Z', '2026-11-03'],
     }),
   ),
@@ -92,7 +96,10 @@ export function describeQuery(table: ParameterTable): TObject {
   };
   const all = [...known, ...Object.entries(OWN)]
     .toSorted(([a], [b]) => rank(a) - rank(b))
-    .map(([name, schema]) => [name, name in FILLED_IN ? { ...schema, example: FILLED_IN[name] } : schema]);
+    .map(([name, schema]) => [
+      name,
+      name in FILLED_IN ? Type.Optional({ ...schema, example: FILLED_IN[name] }) : schema,
+    ]);
   return Type.Object(Object.fromEntries(all), { additionalProperties: true });
 }
 

@@ -52,14 +52,20 @@ it('a report has its parameters in the order of a reader, each with an example, 
   const gateway = await withGateway();
   const { paths } = (await gateway.data.inject('/openapi.json')).json<Document>();
   const { parameters = [] } = (paths['/api/v1/report/campaigns/get']?.get ?? {}) as {
-    parameters?: readonly { name: string; in: string; example?: unknown; schema: { examples?: unknown[] } }[];
+    parameters?: readonly {
+      name: string;
+      in: string;
+      required: boolean;
+      example?: unknown;
+      schema: { examples?: unknown[] };
+    }[];
   };
   const query = parameters.filter((one) => one.in === 'query');
   expect(query.map(({ name }) => name).slice(0, 9)).toEqual([
     ...['advertiserId', 'userId', '_period', 'dateFrom', 'dateTo', 'byDate', 'byCampaign', 'campaignIds[]'],
     'spentBased',
   ]);
-  expect(query.filter(({ schema }) => schema.examples === undefined)).toEqual([]);
+  expect(query.filter(({ required, schema }) => required || schema.examples === undefined)).toEqual([]);
   const filledIn = query.flatMap(({ name, example }) =>
     example === undefined ? [] : [[name, String(example)]],
   );
