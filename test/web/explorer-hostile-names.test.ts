@@ -1,10 +1,11 @@
 /** Columns that a platform names as members that all objects have: they are columns like any other. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { filterRows, sortRows } from '../../src/web/explorer/arrange.js';
+import { sortRows } from '../../src/web/explorer/arrange.js';
 import { changedLines, namesIn, type Revisions } from '../../src/web/explorer/changed.js';
 import { columnsOf, isConstant, type ReportColumn } from '../../src/web/explorer/columns.js';
 import { compareGroups, compareTotals, spanValues } from '../../src/web/explorer/compare.js';
+import { filterRows } from '../../src/web/explorer/filter.js';
 import { groupRows, rowsBy } from '../../src/web/explorer/group.js';
 import { valueOver, withMeasures } from '../../src/web/explorer/measures.js';
 import type { Meta, Row } from '../../src/web/explorer/parse.js';
@@ -65,7 +66,9 @@ function made(rows: readonly Row[], isPlain: boolean) {
     ]),
     total: [...compareTotals(report, report, summed).changes.values()],
     sorted: ALL_NAMES.map((name) => cells(sortRows(rows, `-${named(name)}`))),
-    filtered: cells(filterRows(rows, '7')),
+    filtered: ['7', `${named('__proto__')} > 3`].map((filter) =>
+      cells(filterRows(filter, { rows, columns, currency: null, hasCommas: false }).rows),
+    ),
     together: cells(combine([{ id: '1', name: 'Acme', report }]).rows),
   };
 }

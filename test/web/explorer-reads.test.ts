@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { filterFault } from '../../src/web/explorer/arrange.js';
 import { parseCsv } from '../../src/web/explorer/join-csv.js';
 import { newTeam } from '../support/ask.js';
 import type { OpenGateway } from '../support/open-gateway.js';
@@ -44,18 +43,24 @@ it('a person who compares today reads that it is not over, and downloads the com
   expect(faults).toEqual([]);
 });
 
-it('a filter that is no condition says why; a text that rows have is found', async () => {
-  const rows = [{ campaignName: 'a=b', clicks: 3, spent: 1 }];
-  expect(filterFault(rows, 'klicks>10')).toBe('no column klicks of numbers; columns are clicks, spent');
-  expect(filterFault(rows, 'acme clicks>abc')).toBe('abc is no number');
-  expect(filterFault(rows, 'Clicks>')).toBe('nothing is no number');
-  expect(['clicks>=10', 'acme', ''].map((filter) => filterFault(rows, filter))).toEqual([null, null, null]);
-  const { page } = await explorer('byDate=1&_period=last_7_days&filter=klicks%3E10');
+it('a person whose filter is not understood reads which part, and what to write; the rows come with what is understood', async () => {
+  const { page, axe, faults } = await explorer(
+    'byDate=1&byCampaign=1&_period=last_7_days&filter=klicks%3E10',
+  );
   await page
-    .getByText(/^No row matches the filter: no column klicks of numbers; columns are .*clicks/)
+    .getByText(
+      /^Not understood: no column of numbers is called “klicks”; columns of numbers are .*Clicks.*CTR/,
+    )
     .waitFor();
-  await page.getByLabel('Filter').fill('clicks<0');
+  await page.getByText('The filter is not understood, so no rows are shown. Correct it above.').waitFor();
+  expect(await axe()).toEqual([]);
+  await page.getByText('conditions that all apply: Clicks > 1,000 and CTR >= 0.5%').waitFor();
+  await page.getByLabel('Filter').fill('Clicks > 1,000,000,000 and CTR >= 0.5%');
   await page.getByText('No row matches the filter.', { exact: true }).waitFor();
+  expect(await page.getByText('Not understood').count()).toBe(0);
+  await page.getByLabel('Filter').fill('Impressions > 1 and CTR >= 0.001% and spent > $0');
+  await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+  expect(faults).toEqual([]);
 });
 
 it('a week says that its people have no sum', async () => {

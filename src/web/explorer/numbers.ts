@@ -16,6 +16,8 @@ export function numbersIn(locale: string) {
     return known.format(value);
   };
   return {
+    /** Whether decimals are written with a comma. */
+    hasCommas: format(0.5, {}).includes(','),
     /** `1,204` */
     whole: (value: number): string => format(value, { maximumFractionDigits: 0 }),
     /** `€3.42`; money and percentages have two decimals, up to four if they are small. @param currency null: unknown */

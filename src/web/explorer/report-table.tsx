@@ -4,7 +4,7 @@ import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { NARROW, useMedia } from '../ui/media.js';
 import { Button, Card, Empty, Tag } from '../ui/parts.js';
-import { filterFault, filterRows, inOrder, sortRows } from './arrange.js';
+import { inOrder, sortRows } from './arrange.js';
 import {
   chosenFirst,
   currencyOf,
@@ -16,6 +16,7 @@ import {
   written,
 } from './columns.js';
 import { totalOf } from './compare.js';
+import { filterRows } from './filter.js';
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { valueOver, wordsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
@@ -45,9 +46,11 @@ export function ReportTable(props: TableProps) {
   const isByDay = meta.split.includes('date') || largest === undefined;
   const sort = view.sort || (isByDay ? '' : `-${largest.name}`);
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort]);
-  const found = useMemo(() => filterRows(sorted, view.filter), [sorted, view.filter]);
+  const { rows: found, fault } = useMemo(
+    () => filterRows(view.filter, { rows: sorted, columns, currency, hasCommas: numbers.hasCommas }),
+    [sorted, view.filter, columns],
+  );
   const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
-  const fault = found.length === 0 ? filterFault(rows, view.filter) : null;
   const constant = columns.filter((column) => isConstant(column, rows));
   const others = columns.filter((column) => !constant.includes(column));
   const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
@@ -70,14 +73,18 @@ export function ReportTable(props: TableProps) {
     <Card title="Rows" tools={<Download {...props} rows={found} />}>
       <Constants columns={constant} row={rows[0]} />
       <div class="toolbar">
-        <Filter value={view.filter} change={(filter) => setView({ filter }, true)} />
+        <Filter value={view.filter} fault={fault} change={(filter) => setView({ filter }, true)} />
         <p class="small quiet" role="status">
           {found.length === rows.length ? all : `${numbers.whole(found.length)} of ${all}`}
           {found.length > MOST_ROWS ? `; the first ${numbers.whole(MOST_ROWS)} are shown, CSV has all` : ''}
         </p>
       </div>
       {found.length === 0 ? (
-        <Empty>No row matches the filter{fault === null ? '.' : <bdi>: {fault}.</bdi>}</Empty>
+        <Empty>
+          {fault === null
+            ? 'No row matches the filter.'
+            : 'The filter is not understood, so no rows are shown. Correct it above.'}
+        </Empty>
       ) : (
         <Grid
           label="Rows of the report"
@@ -252,11 +259,23 @@ function Constants({ columns, row = {} }: Pick<TableProps, 'columns'> & { readon
 }
 
 const FILTER: readonly FieldSpec[] = [
-  { name: 'filter', label: 'Filter', is: 'search', help: 'Text, or a condition such as clicks>10.' },
+  {
+    name: 'filter',
+    label: 'Filter',
+    is: 'search',
+    help: 'Text, or conditions that all apply: Clicks > 1,000 and CTR >= 0.5%',
+  },
 ];
 
+interface FilterProps {
+  readonly value: string;
+  /** What is not understood; null: all is. */
+  readonly fault: string | null;
+  readonly change: (filter: string) => void;
+}
+
 /** Applied after a pause in typing. */
-function Filter({ value, change }: { readonly value: string; readonly change: (filter: string) => void }) {
+function Filter({ value, fault, change }: FilterProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -264,7 +283,15 @@ function Filter({ value, change }: { readonly value: string; readonly change: (f
     const timer = setTimeout(() => change(text), 200);
     return () => clearTimeout(timer);
   }, [text]);
-  return <Fields fields={FILTER} values={{ filter: text }} set={({ filter }) => setText(String(filter))} />;
+  const message = `Not understood: ${fault}.`;
+  return (
+    <Fields
+      fields={FILTER}
+      values={{ filter: text }}
+      set={({ filter }) => setText(String(filter))}
+      faults={fault === null ? [] : [{ param: 'filter', message }]}
+    />
+  );
 }
 
 /** Totals of the whole report, and sums of the filtered rows. */

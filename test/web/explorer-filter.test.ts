@@ -1,0 +1,147 @@
+/** The filter of the explorer's rows: which texts and conditions it understands, and what it says of others. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { filterRows } from '../../src/web/explorer/filter.js';
+import { allColumnsOf, withMeasures } from '../../src/web/explorer/measures.js';
+import { numbersIn } from '../../src/web/explorer/numbers.js';
+import type { Row } from '../../src/web/explorer/parse.js';
+
+const SOLD = { date: '2026-11-18', currency: 'USD' };
+const ROWS: readonly Row[] = [
+  { ...SOLD, campaignId: 7, campaignName: 'Spring=Summer', clicks: 3, impressions: 1000, spent: 0.5 },
+  { ...SOLD, campaignId: 8, campaignName: 'Bread & butter', clicks: 1000, impressions: 100_000, spent: 1500 },
+  { ...SOLD, campaignId: 9, campaignName: 'Acme, A > B', clicks: 2500, impressions: 1e6, spent: 20.25 },
+];
+
+function filtered(filter: string, { of = ROWS, hasCommas = false, currency = null as string | null } = {}) {
+  const { columns } = allColumnsOf(of, currency);
+  return filterRows(filter, { rows: withMeasures(of, columns), columns, currency, hasCommas });
+}
+const found = (filter: string, options = {}) => {
+  const { rows, fault } = filtered(filter, options);
+  return fault ?? rows.map(({ campaignId }) => campaignId);
+};
+
+const COLUMNS = 'columns of numbers are Clicks, Impressions, Spent, CTR, CPC, CPM';
+
+it.each([
+  ['clicks>4', [8, 9]],
+  ['Clicks >= 1,000', [8, 9]],
+  ['clicks > 1,000', [9]],
+  ['clicks ≥ 1,000, ctr >= 0.5 %', [8]],
+  ['CTR >= 0.3%', [7, 8]],
+  ['CTR >= 0.3', [7, 8]],
+  ['clicks > 1,000 and CTR >= 0.5%', []],
+  ['spent > $1,000.50', [8]],
+  ['spent<1$', [7]],
+  ['spent > 20 USD', [8, 9]],
+  ['clicks > -1 & clicks => 3 && spent =< 0.5', [7]],
+  ['campaign id = 8', [8]],
+  ['acme and clicks > 4', [9]],
+  ['clicks>2 2026-11-18 acme;', [9]],
+  ['spring=summer', [7]],
+  ['a > b clicks>2', [9]],
+  ['bread and butter', []],
+  ['bread & butter', [8]],
+  ['Acme, b', [9]],
+  [' ', [7, 8, 9]],
+])('a filter of %j finds the rows of it', (filter, expected) => {
+  expect(found(filter)).toEqual(expected);
+});
+
+it.each([
+  ['clicks>>4', '“>>” is not understood: write >, >=, <, <= or ='],
+  ['clicks != 4', '“!=” is not understood: write >, >=, <, <= or ='],
+  ['acme klicks > 10', `no column of numbers is called “klicks”; ${COLUMNS}`],
+  ['clicks > 4 < 9', `a column is missing before “<”; ${COLUMNS}`],
+  ['clicks > abc', '“abc” is no number: write one such as 1000, 1,000 or 0.5'],
+  ['clicks > 1k', '“1k” is no number: write one such as 1000, 1,000 or 0.5'],
+  ['Clicks>', 'a number is missing after Clicks >'],
+  ['campaign name = spring', 'Campaign name is no column of numbers: write the text that you look for alone'],
+  ['clicks > 5%', '“5%” has %, but Clicks is no percentage: write the number alone'],
+  ['clicks > $5', '“$5” does not fit: Clicks is not in $; write the number alone'],
+  ['spent > 5 €', '“5 €” does not fit: Spent is not in €; write the number alone'],
+  ['clicks > 4 or clicks < 2', '“or” is not possible: all conditions apply together'],
+])('a filter of %j is refused with the part that is not understood, and no row is shown', (filter, fault) => {
+  expect(filtered(filter)).toEqual({ rows: [], fault });
+});
+
+it.each(['0,5', '1,00', '12,34,567', '1.000.000', '1 000', "1'000"])(
+  'the number %s is never guessed',
+  (number) => {
+    expect(found(`spent > ${number}`)).toBe(
+      `“${number}” is not understood: write decimals with a point, as in 0.5, and thousands as 1000 or 1,000`,
+    );
+  },
+);
+
+it('a number that the language of the reader reads in another way is refused there', () => {
+  const german = { hasCommas: true };
+  for (const number of ['1,500', '1.500'])
+    expect(found(`spent > ${number}`, german)).toBe(
+      `“${number}” has two readings: write 1500 without a separator, and decimals as 1.5`,
+    );
+  expect([found('spent > 1.5', german), found('spent > 1499', german)]).toEqual([[8, 9], [8]]);
+  expect([numbersIn('de-DE').hasCommas, numbersIn('en-US').hasCommas]).toEqual([true, false]);
+});
+
+it('an amount with a sign is refused where rows have several currencies or another one', () => {
+  const euro = { ...ROWS[0], currency: 'EUR' } as Row;
+  expect(found('spent > €0', { of: [euro] })).toEqual([7]);
+  const told = '“€0” does not fit: Spent is not in €; write the number alone';
+  expect(found('spent > €0', { of: [euro, ...ROWS] })).toBe(told);
+  const untold = ROWS.map(({ currency: _, ...row }) => row);
+  expect(found('spent > €20', { of: untold, currency: 'EUR' })).toEqual([8, 9]);
+  expect(found('spent > €0', { of: untold })).toBe(told);
+});
+
+it('spaces, case, thousands and the name of a column change nothing', () => {
+  const condition = fc.record({
+    name: fc.constantFrom(
+      ['clicks', 'Clicks'],
+      ['impressions', 'IMPRESSIONS'],
+      ['campaignId', 'campaign ID'],
+    ),
+    sign: fc.constantFrom('>', '<', '>=', '<=', '='),
+    limit: fc.oneof(fc.nat(2_000_000), fc.constantFrom(3, 7, 1000, 2500)),
+    gap: fc.constantFrom('', ' ', '  '),
+  });
+  const joint = fc.constantFrom(' ', ', ', ' and ', ' AND ', '; ', ' & ');
+  fc.assert(
+    fc.property(fc.array(condition, { minLength: 1, maxLength: 3 }), joint, (conditions, between) => {
+      const plain = conditions.map(({ name, sign, limit }) => `${name[0]}${sign}${limit}`).join(' ');
+      const free = conditions.map(
+        ({ name, sign, limit, gap }) => `${name[1]}${gap}${sign}${gap}${limit.toLocaleString('en-US')}`,
+      );
+      expect(filtered(free.join(between))).toEqual(filtered(plain));
+      expect(filtered(plain).fault).toBeNull();
+    }),
+  );
+});
+
+it('any text comes to an end: as rows, or as a fault without rows', () => {
+  const piece = fc.constantFrom(
+    'clicks',
+    'x',
+    '>',
+    '<',
+    '=',
+    '!',
+    ',',
+    ';',
+    '1,000',
+    '0,5',
+    '$',
+    '%',
+    '&',
+    '|',
+    'or',
+    ' ',
+  );
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const { rows, fault } = filtered(pieces.join(''));
+      if (fault !== null) expect(rows).toEqual([]);
+    }),
+  );
+});
