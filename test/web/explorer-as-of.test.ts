@@ -1,8 +1,17 @@
 /** The explorer with numbers as they were at an earlier time, which have no totals of the platform. */
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { Revisions } from '../../src/web/explorer/changed.js';
+import { knownThen } from '../../src/web/explorer/known-then.js';
+import { dayAfter, daysOf, type Period } from '../../src/web/explorer/question.js';
 import { BY_DATE, HOUR, historyScene, PERIOD } from '../gateway/history-scene.js';
 import { listenGateway } from '../support/listen-gateway.js';
+import { withGateway } from '../support/start-gateway.js';
+import { MINUTE } from '../support/test-clock.js';
 import { signedIn } from './people.js';
+
+const fieldOf = (ms: number) => new Date(ms).toISOString().slice(0, 16);
+const REPORT = 'explorer#/report?endpoint=campaigns%2Fget';
 
 it.each([
   { of: 'one advertiser', ids: [1], rows: '3 rows' },
@@ -10,38 +19,134 @@ it.each([
 ])('a person reads the numbers of $of as they were, with sums of the rows', async ({ ids, rows }) => {
   const { gateway, key, ask } = await historyScene();
   for (const id of ids) await ask(BY_DATE.replace('advertiserId=1', `advertiserId=${id}`));
-  const asOf = new Date(gateway.clock.now()).toISOString().slice(0, 16);
+  const asOf = fieldOf(gateway.clock.now());
   gateway.clock.advance(HOUR);
   const query = `${ids.map((id) => `advertiserId=${id}`).join('&')}&byDate=1&${PERIOD}&asOf=${asOf}`;
-  const url = `${await listenGateway(gateway)}/explorer#/report?endpoint=campaigns%2Fget&${query}`;
+  const url = `${await listenGateway(gateway)}/${REPORT}&${query}`;
   const { page, faults } = await signedIn(url, 'Team key', key);
   const table = page.getByRole('region', { name: 'Rows of the report' });
   await table.waitFor();
   expect(await table.locator('tbody tr').count()).toBe(3 * ids.length);
   await table.getByRole('rowheader', { name: 'Sum of rows' }).waitFor();
-  const stamp = asOf.replace('T', ' ');
-  await page
-    .getByText(`${rows}, as of ${stamp}`)
-    .getByText('Totals have no history: sums of these rows are shown.')
-    .waitFor();
-  // The numbers of now have totals.
-  await page.goto(url.replace(/&asOf=.*$/, ''));
   await page.getByText(rows, { exact: true }).first().waitFor();
-  expect(await page.getByText('Totals have no history').count()).toBe(0);
+  const note = page.getByRole('status').filter({ hasText: 'Totals have no history' });
+  expect(await note.textContent()).toMatch(
+    `Numbers as they were on ${asOf.replace('T', ' ')} UTC, not those of now. Totals have no history: sums of these rows are shown.`,
+  );
+  // The numbers of now have totals.
+  await note.getByRole('link', { name: 'Show the numbers of now' }).click();
+  await page.waitForURL((to) => !to.hash.includes('asOf'));
+  await note.waitFor({ state: 'detached' });
+  await page.getByText(rows, { exact: true }).first().waitFor();
   expect(faults).toEqual([]);
 });
 
 it('a person opens the cache state of numbers as they were', async () => {
   const { gateway, key, ask } = await historyScene();
   await ask(BY_DATE);
-  const asOf = new Date(gateway.clock.now()).toISOString().slice(0, 16);
+  const asOf = fieldOf(gateway.clock.now());
   gateway.clock.advance(HOUR);
   const query = `${BY_DATE}&asOf=${asOf}&panel=explain`;
-  const url = `${await listenGateway(gateway)}/explorer#/report?endpoint=campaigns%2Fget&${query}`;
+  const url = `${await listenGateway(gateway)}/${REPORT}&${query}`;
   const { page, faults } = await signedIn(url, 'Team key', key);
   const panel = page.getByRole('region', { name: 'Cache state', exact: true });
   await panel.waitFor();
   await panel.getByText('Loading').waitFor({ state: 'detached' });
   expect(await panel.getByRole('alert').count()).toBe(0);
   expect(faults).toEqual([]);
+});
+
+it('a person who asks for a time when not all days were known reads which were, and opens them', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE.replace('2026-11-19', '2026-11-18'));
+  const then = fieldOf(gateway.clock.now());
+  gateway.clock.advance(HOUR);
+  await ask(BY_DATE);
+  const all = fieldOf(gateway.clock.now());
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&asOf=`;
+  const { page, shots } = await signedIn(url + then, 'Team key', key);
+  const alert = page.getByRole('alert').filter({ hasText: 'Not known then.' });
+  const told = (field: string) => `${field.replace('T', ' ')} UTC`;
+  await alert
+    .getByText(
+      `Only 2 of these days were known on ${told(then)}: 17 Nov to 18 Nov 2026. All of them are known from ${told(all)} on.`,
+    )
+    .waitFor();
+  expect(await page.getByRole('button', { name: /^Try again/ }).count()).toBe(0);
+  expect(await alert.getByRole('link').allInnerTexts()).toEqual([
+    'Show 17 Nov to 18 Nov 2026',
+    `Show all as they were on ${told(all)}`,
+    'Show the numbers of now',
+  ]);
+  await shots('explorer-not-known-then');
+  await alert.getByRole('link', { name: 'Show 17 Nov to 18 Nov 2026' }).click();
+  await page.getByText(`Numbers as they were on ${told(then)}`).waitFor();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  expect(await lines.count()).toBe(2);
+  await page.goto(url + fieldOf(gateway.clock.now() - 24 * HOUR));
+  await alert.getByText(/^.*None of these days was known on /).waitFor();
+  await alert.getByRole('link', { name: 'Show all as they were on' }).click();
+  await expect.poll(() => lines.count()).toBe(3);
+});
+
+it('a person reads of a report without history that there is none, and opens the numbers of now', async () => {
+  const gateway = await withGateway();
+  const key = await gateway.addTeam();
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&asOf=2026-11-20T08:00`;
+  const { page } = await signedIn(url, 'Team key', key);
+  const alert = page.getByRole('alert').filter({ hasText: 'Not known then. Such a report has no history' });
+  await alert.getByRole('link', { name: 'Show the numbers of now' }).click();
+  await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+  expect(page.url()).not.toContain('asOf');
+});
+
+it('a person finds the time of earlier numbers in the form, by its name', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE);
+  const asOf = fieldOf(gateway.clock.now());
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
+  const { page, faults } = await signedIn(url, 'Team key', key);
+  await page.getByText('Numbers of an earlier time, in UTC. Empty: those of now.').waitFor();
+  await page.getByLabel(/^As they were on/).fill(asOf);
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  await page.getByText(`Numbers as they were on ${asOf.replace('T', ' ')} UTC`).waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page
+    .getByText(/^Campaigns · .* · 17 Nov to 19 Nov 2026 · by date · as they were on [\d-]+ [\d:]+ UTC$/)
+    .waitFor();
+  expect(faults).toEqual([]);
+});
+
+it('of days the first time that all were known is when the last of them was first fetched', () => {
+  const day = fc
+    .nat(60)
+    .map((at) => new Date(Date.parse('2026-01-01') + at * 24 * HOUR).toISOString().slice(0, 10));
+  const days = fc.uniqueArray(
+    fc.record({ date: day, known: fc.array(fc.nat(1000)), wasVoid: fc.boolean() }),
+    { selector: ({ date }) => date, minLength: 1 },
+  );
+  fc.assert(
+    fc.property(days, fc.nat(1000), (all, at) => {
+      const data = all
+        .toSorted((a, b) => (a.date < b.date ? -1 : 1))
+        .map(({ date, known, wasVoid }) => ({
+          date,
+          revisions: known
+            .toSorted((a, b) => a - b)
+            .map((minute) => ({
+              knownFrom: new Date(minute * MINUTE).toISOString(),
+              ...(wasVoid ? { void: 'cut' } : {}),
+            })),
+        }));
+      const { known, allFrom } = knownThen({ data } as unknown as Revisions, at * MINUTE);
+      const firsts = all.map((one) => (one.wasVoid ? Number.POSITIVE_INFINITY : Math.min(...one.known)));
+      const last = Math.max(...firsts);
+      const isAll = last <= at;
+      const expected = all.flatMap(({ date }, index) => ((firsts[index] as number) <= at ? date : []));
+      expect(known.flatMap((days) => daysOf(days))).toEqual(isAll ? [] : expected.toSorted());
+      expect(allFrom).toBe(isAll || last === Number.POSITIVE_INFINITY ? null : fieldOf(last * MINUTE));
+      for (const [index, { from }] of known.entries())
+        if (index > 0) expect(dayAfter((known[index - 1] as Period).to, 1) < from).toBe(true);
+    }),
+  );
 });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toCsv } from '../../src/reports/rows/row-formats.js';
-import { idIn } from '../../src/web/explorer/advertiser-names.js';
+import { idIn, offersFor } from '../../src/web/explorer/advertiser-names.js';
 import { columnsOf } from '../../src/web/explorer/columns.js';
 import { totalOf } from '../../src/web/explorer/compare.js';
 import { joinCsv, parseCsv } from '../../src/web/explorer/join-csv.js';
@@ -32,6 +32,22 @@ it('a typed name, or the beginning of one only, is the id of its advertiser; oth
   expect(typed.map((text) => idIn(text, named))).toEqual(['1', '2', '3', 'nor', 'zzz', '7', '4', '']);
 });
 
+it('for a name that no advertiser has, those that contain its words are offered, else the nearest first', () => {
+  const names = ['Alpine Outdoor', 'Nordwind Reisen', 'Outdoor Nord', null, 'Alpine Outdoor'];
+  const all = names.map((name, index) => ({ id: index + 1, name, lastSeenAt: null }));
+  const offered = (text: string, of = all) => {
+    const { contain, offers } = offersFor(text, of);
+    return [contain, ...offers.map(({ id }) => id)];
+  };
+  expect(offered('OUT')).toEqual([true, 1, 3, 5]);
+  expect(offered('outdoor alp')).toEqual([true, 1, 5]);
+  expect(offered('nordwint').slice(0, 3)).toEqual([false, 2, 3]);
+  expect(offered('zzz').length).toBe(5);
+  expect(offered('alpine', [{ id: 4, name: null, lastSeenAt: null }])).toEqual([false]);
+  const many = Array.from({ length: 30 }, (_, id) => ({ id, name: `Alpine ${id}`, lastSeenAt: null }));
+  expect(offered('alpine', many)).toEqual([true, 0, 1, 2, 3, 4, 5]);
+});
+
 describe('the address of several advertisers', () => {
   it('repeats advertiserId, and leads back to the same question', () => {
     const href = reportHref(asked('3', '1', '2'));
@@ -52,7 +68,9 @@ describe('the address of several advertisers', () => {
     const ids = Array.from({ length: 21 }, (_, index) => String(index + 1));
     expect(faultOf(asked(...ids.slice(0, 20)))).toBeNull();
     expect(faultOf(asked(...ids))).toBe('Choose at most 20 advertisers at once.');
-    expect(faultOf(asked('1', 'Alpine'))).toBe('Enter the id of an advertiser, a whole number.');
+    expect(faultOf(asked('1', 'Alpine'))).toBe(
+      'Enter an advertiser: a name from the list, or an id, a whole number.',
+    );
   });
 });
 

@@ -85,6 +85,6 @@ it('a fault of the form replaces the error of the report before', async () => {
   await old.waitFor();
   await page.getByRole('combobox', { name: 'Advertiser' }).fill('1,');
   await page.getByRole('button', { name: 'Show the report' }).click();
-  await page.getByRole('alert').getByText('Enter the id of an advertiser, a whole number.').waitFor();
+  await page.getByRole('alert').getByText('No advertiser of your team is called “1,”.').waitFor();
   expect(await old.count()).toBe(0);
 });

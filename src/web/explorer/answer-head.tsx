@@ -5,7 +5,7 @@ import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
 import type { Meta } from './parse.js';
-import type { Viewed } from './question.js';
+import { reportHref, type Viewed } from './question.js';
 import { Known } from './report-rows.js';
 import { closedPeriod, toldPeriod } from './spans.js';
 
@@ -31,12 +31,7 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
           {viewed.about.title} · {subject}
           {meta === null ? '' : ` · ${toldPeriod(meta.period)}`}
         </h2>
-        <p class="small quiet">
-          {size}
-          {viewed.question.asOf === '' || meta?.asOf === undefined
-            ? ''
-            : `, as of ${moment(meta.asOf)}. Totals have no history: sums of these rows are shown.`}
-        </p>
+        <p class="small quiet">{size}</p>
       </div>
       <div class="tools">
         {tools}
@@ -44,8 +39,18 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
         {moreTools}
       </div>
     </div>
+    {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} asOf={meta.asOf} />}
     {children}
     <AgainstLine {...viewed} now={closedPeriod(meta?.period)} />
     {meta === null ? null : <Known meta={meta} />}
   </Card>
+);
+
+type EarlierProps = Pick<Viewed, 'question' | 'view'> & Pick<Meta, 'asOf'>;
+
+const EarlierTime = ({ question, view, asOf }: EarlierProps) => (
+  <p class="note warn" role="status">
+    <strong>Numbers as they were on {moment(asOf)}</strong>, not those of now. Totals have no history: sums of
+    these rows are shown. <a href={reportHref({ ...question, asOf: '' }, view)}>Show the numbers of now</a>
+  </p>
 );

@@ -64,7 +64,7 @@ export interface Moments {
 }
 
 /** A day's revisions that were right, oldest first. */
-const validOf = ({ revisions }: Revisions['data'][number]): Revision[] =>
+export const validOf = ({ revisions }: Revisions['data'][number]): Revision[] =>
   revisions.filter(({ void: why }) => why === undefined);
 
 const knownAt = ({ knownFrom }: Revision): number => Date.parse(knownFrom);

@@ -192,13 +192,13 @@ export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text);
 export function faultOf(question: Question): string | null {
   const { period, dateFrom, dateTo, asOf, splits } = question;
   const ids = advertisersOf(question);
-  if (!ids.every(isId)) return 'Enter the id of an advertiser, a whole number.';
+  if (!ids.every(isId)) return 'Enter an advertiser: a name from the list, or an id, a whole number.';
   if (ids.length > MOST_ADVERTISERS) return `Choose at most ${MOST_ADVERTISERS} advertisers at once.`;
   if (period === '' && !(DATE.test(dateFrom) && DATE.test(dateTo)))
     return 'Enter the first and the last day.';
   if (period === '' && dateFrom > dateTo) return 'The first day is after the last one.';
   if (asOf !== '' && !splits.includes('byDate'))
-    return 'History is kept by day: choose one row per date, or clear “Numbers as they were on”.';
+    return 'History is kept by day: choose one row per date, or clear “As they were on”.';
   return null;
 }
 

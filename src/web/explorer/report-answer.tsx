@@ -7,6 +7,7 @@ import { useGet } from '../ui/session.js';
 import { AnswerHead } from './answer-head.js';
 import { CompareReport } from './compare-report.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
+import { isNotKnownThen, NotKnownThen } from './not-known-then.js';
 import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
@@ -36,6 +37,8 @@ function OneAnswer({ tell, ...props }: ReportAnswerProps) {
     if (name !== null && props.about.advertiser === null) tell(props.question.advertiserId, name);
   }, [loaded.value]);
   if (isForbidden(loaded.error, props.question.advertiserId)) return <Forbidden {...props} />;
+  if (isNotKnownThen(loaded.error) && props.question.asOf !== '')
+    return <NotKnownThen {...props} error={loaded.error} />;
   return (
     <Wait of={loaded} looking="Loading the report …">
       {(report) => (

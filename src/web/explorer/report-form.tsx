@@ -2,13 +2,16 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { Field, Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
+import { moment } from '../ui/format.js';
 import { NARROW, useMedia } from '../ui/media.js';
 import { Button } from '../ui/parts.js';
 import { type Advertiser, idIn, labelOf } from './advertiser-names.js';
 import { titleOf } from './columns.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
-import { faultOf, PERIODS, type Question } from './question.js';
+import { NotAsked } from './not-asked.js';
+import { splitWords } from './pinned.js';
+import { faultOf, instantOf, PERIODS, type Question } from './question.js';
 import { periodWords } from './spans.js';
 
 interface FormProps {
@@ -18,32 +21,43 @@ interface FormProps {
   readonly ask: (question: Question) => void;
   /** Whether a phone shows one line in its place, which opens it. */
   readonly folds: boolean;
-  /** Called with why the submitted question cannot be asked. */
-  readonly setFault: (fault: string | null) => void;
+  /** Called with whether the submitted question cannot be asked. */
+  readonly setIsRefused: (isRefused: boolean) => void;
 }
 
-export function ReportForm({ question, endpoints, advertisers, ask, folds, setFault }: FormProps) {
+export function ReportForm({ question, endpoints, advertisers, ask, folds, setIsRefused }: FormProps) {
   const [draft, setDraft] = useState(question);
   const isFolding = useMedia(NARROW) && folds;
   const [isOpen, setIsOpen] = useState(false);
+  const [refused, setRefused] = useState<Question | null>(null);
+  const refuse = (asked: Question | null) => {
+    setRefused(asked);
+    setIsRefused(asked !== null);
+    setIsOpen(asked !== null);
+  };
   // The address has changed. A layout effect, as a later one would lose typed text.
   const place = JSON.stringify(question);
   useLayoutEffect(() => {
     setDraft(question);
-    setFault(null);
-    setIsOpen(false);
+    refuse(null);
   }, [place]);
   const change = (part: Partial<Question>) => setDraft((was) => ({ ...was, ...part }));
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const found = faultOf(draft);
-    setFault(found);
-    setIsOpen(found !== null);
-    if (found === null) ask(draft);
+  const submit = (asked: Question) => {
+    const isWrong = faultOf(asked) !== null;
+    setDraft(asked);
+    refuse(isWrong ? asked : null);
+    if (!isWrong) ask(asked);
   };
   const endpoint = endpoints.find(({ name }) => name === draft.endpoint);
   return (
-    <form class="card" aria-label="Report" onSubmit={submit}>
+    <form
+      class="card"
+      aria-label="Report"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(draft);
+      }}
+    >
       {isFolding ? (
         <div class="toolbar">
           <bdi>{askedWords(question, advertisers)}</bdi>
@@ -59,19 +73,16 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, setFa
               advertisers={advertisers}
               choose={(advertiserId) => change({ advertiserId })}
             />
-            <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
+            <Fields fields={[...fieldsOf(draft, endpoint), AS_OF]} values={{ ...draft }} set={change} />
           </div>
-          <details open={question.others.length > 0 || question.asOf !== ''}>
-            <summary>Several advertisers together, or numbers as they were earlier</summary>
+          <details open={question.others.length > 0}>
+            <summary>Several advertisers together</summary>
             <MoreAdvertisers
               chosen={draft.others}
               choose={(others) => change({ others })}
               lead={draft.advertiserId}
               advertisers={advertisers}
             />
-            <div class="form-grid">
-              <Fields fields={[AS_OF]} values={{ ...draft }} set={change} />
-            </div>
           </details>
           <div class="toolbar">
             <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
@@ -79,17 +90,26 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, setFa
           </div>
         </>
       )}
+      {refused === null ? null : (
+        <NotAsked
+          question={refused}
+          advertisers={advertisers}
+          choose={(advertiserId) => submit({ ...refused, advertiserId })}
+        />
+      )}
     </form>
   );
 }
 
-/** `Campaigns · Acme · Last 30 days` */
+/** `Campaigns · Acme · Last 30 days · by date` */
 function askedWords(question: Question, advertisers: readonly Advertiser[]): string {
-  const { endpoint, advertiserId: id, others, period, dateFrom: from, dateTo: to } = question;
+  const { endpoint, advertiserId: id, others, period, dateFrom: from, dateTo: to, splits, asOf } = question;
   const name = advertisers.find((one) => String(one.id) === id)?.name ?? `advertiser ${id}`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   const days = PERIODS.find(([value]) => value === period)?.[1] ?? (period || periodWords({ from, to }));
-  return [endpointTitle(endpoint), `${name}${more}`, days].join(' · ');
+  const split = splitWords(splits.map((one) => one.replace(/^by/, '')));
+  const then = asOf === '' ? [] : [`as they were on ${moment(instantOf(asOf))}`];
+  return [endpointTitle(endpoint), `${name}${more}`, days, split, ...then].join(' · ');
 }
 
 interface AdvertiserProps {
@@ -146,9 +166,9 @@ const CURRENCY: FieldSpec = {
 
 const AS_OF: FieldSpec = {
   name: 'asOf',
-  label: 'Numbers as they were on (UTC)',
+  label: 'As they were on',
   is: 'datetime-local',
-  help: 'Empty: as they are now.',
+  help: 'Numbers of an earlier time, in UTC. Empty: those of now.',
 };
 
 /** Unknown values from the address stay selectable. */

@@ -27,8 +27,8 @@ export function ReportSection() {
   const asked = readQuestion(query);
   const view = readView(query);
   const fault = asked === null ? null : faultOf(asked);
-  // Of the form. It stands in place of the report before, which is no answer to it.
-  const [newFault, setNewFault] = useState<string | null>(null);
+  // What the form has then is not the report before, which is not shown.
+  const [isRefused, setIsRefused] = useState(false);
   const only = session.advertisers === '*' ? undefined : session.advertisers[0];
   const start = firstQuestion(endpoints, String(advertisers[0]?.id ?? only ?? ''));
   const isReady = !described.loading && !loading;
@@ -57,15 +57,11 @@ export function ReportSection() {
         question={question}
         endpoints={endpoints}
         advertisers={advertisers}
-        setFault={setNewFault}
+        setIsRefused={setIsRefused}
         ask={(asks) => go(reportHref(asks, keptOf(view, asks)))}
         folds={asked !== null && fault === null}
       />
-      {newFault !== null ? (
-        <p class="note bad" role="alert">
-          <strong>Not asked.</strong> {newFault} Correct the form, and press Show the report.
-        </p>
-      ) : asked === null ? (
+      {isRefused ? null : asked === null ? (
         isReady && !starts ? (
           <Empty>
             No report of your team has named an advertiser yet. Enter the id of one above, as the platform's

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { AnswerHead } from './answer-head.js';
 import { CompareReport } from './compare-report.js';
 import { useIsForbidden } from './forbidden.js';
+import { isNotKnownThen } from './not-known-then.js';
 import { counted } from './numbers.js';
 import type { Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
@@ -46,7 +47,9 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
           several={several}
           nameOf={nameOf}
           mayCome={several.loads.some(
-            (load) => load.is === 'stopped' || (load.is === 'failed' && !isForbidden(load.error, load.id)),
+            (load) =>
+              load.is === 'stopped' ||
+              (load.is === 'failed' && !isForbidden(load.error, load.id) && !isNotKnownThen(load.error)),
           )}
         />
         <AdvertisersTable {...props} loads={several.loads} parts={parts} />

@@ -15,6 +15,7 @@ import {
 import { totalOf } from './compare.js';
 import { useIsForbidden } from './forbidden.js';
 import { allColumnsOf, valueOver } from './measures.js';
+import { isNotKnownThen } from './not-known-then.js';
 import type { Row } from './parse.js';
 import { ofOne, reportHref, type Viewed } from './question.js';
 import { currenciesIn, type Part } from './several.js';
@@ -137,7 +138,9 @@ function Advertiser({ question, view, line: { load, title } }: TableProps & { re
         ? WORDS[load.is]
         : isForbidden(load.error, load.id)
           ? 'Your team may not see it.'
-          : wordsWithId(load.error);
+          : isNotKnownThen(load.error)
+            ? load.error.problem.detail
+            : wordsWithId(load.error);
   return (
     <span>
       <a href={reportHref(ofOne(question, load.id), view)}>

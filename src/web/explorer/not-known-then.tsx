@@ -1,0 +1,74 @@
+/** In place of numbers as they were at a time when not all of their days were known: those that were, as links. */
+import { Refused } from '../ui/api.js';
+import { moment } from '../ui/format.js';
+import { Looking } from '../ui/parts.js';
+import { useGet } from '../ui/session.js';
+import type { Revisions } from './changed.js';
+import { knownThen } from './known-then.js';
+import { counted, numbers } from './numbers.js';
+import { aboutPath, daysOf, instantOf, type Period, reportHref, type Viewed } from './question.js';
+import { periodWords } from './spans.js';
+
+/** Asking again does not help. */
+export const isNotKnownThen = (error: unknown): error is Refused =>
+  error instanceof Refused && error.problem.code === 'not_known_then';
+
+interface NotKnownProps extends Pick<Viewed, 'question' | 'view'> {
+  readonly error: Refused;
+}
+
+/** More are not worth a choice. */
+const MOST_LINKS = 5;
+
+export function NotKnownThen({ question, view, error }: NotKnownProps) {
+  const revisions = useGet<Revisions>(aboutPath('revisions', { ...question, asOf: '' }));
+  if (revisions.loading) return <Looking>Looking up which days were known then …</Looking>;
+  const then = moment(instantOf(question.asOf));
+  const { known, allFrom } = knownThen(revisions.value ?? { data: [] }, Date.parse(instantOf(question.asOf)));
+  const isSaid = known.length > 0 || allFrom !== null;
+  return (
+    <div class="note warn stack" role="alert">
+      <p>
+        <strong>Not known then.</strong>{' '}
+        {!isSaid
+          ? error.problem.detail
+          : known.length === 0
+            ? `None of these days was known on ${then}.`
+            : `${toldCount(known)} known on ${then}: ${toldRuns(known)}.`}
+        {allFrom === null ? '' : ` All of them are known from ${moment(instantOf(allFrom))} on.`}
+      </p>
+      <p class="row">
+        {known.slice(0, MOST_LINKS).map((days) => (
+          <a
+            key={days.from}
+            class="button"
+            href={reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view)}
+          >
+            Show {periodWords(days)}
+          </a>
+        ))}
+        {allFrom === null ? null : (
+          <a class="button" href={reportHref({ ...question, asOf: allFrom }, view)}>
+            Show all as they were on {moment(instantOf(allFrom))}
+          </a>
+        )}
+        <a class="button" href={reportHref({ ...question, asOf: '' }, view)}>
+          Show the numbers of now
+        </a>
+      </p>
+    </div>
+  );
+}
+
+const toldRuns = (known: readonly Period[]): string =>
+  known
+    .slice(0, MOST_LINKS)
+    .map((days) => periodWords(days))
+    .join(', ') +
+  (known.length > MOST_LINKS ? ` and ${counted(known.length - MOST_LINKS, 'more span')}` : '');
+
+/** `Only 2 of these days were` */
+function toldCount(known: readonly Period[]): string {
+  const count = known.flatMap((days) => daysOf(days)).length;
+  return count === 1 ? 'Only 1 of these days was' : `Only ${numbers.whole(count)} of these days were`;
+}
