@@ -2,7 +2,7 @@
 import { type Loaded, useLoad } from '../ui/load.js';
 import type { Api } from '../ui/session.js';
 import { type Answered, answeredBy } from './answered.js';
-import { breathe, parseReport, type Report } from './parse.js';
+import { breathe, type Meta, parseReport, type Report } from './parse.js';
 import { besideOf, daysOf, pathOf, type Question } from './question.js';
 import { closedPeriod } from './spans.js';
 import { useTeam } from './team.js';
@@ -20,8 +20,18 @@ export async function loadReport(api: Api, path: string, signal: AbortSignal): P
   const { headers, text } = await api.raw(path, signal);
   const report = await parseReport(text, breathe);
   const period = closedPeriod(report.meta.period);
-  return { ...report, answered: answeredBy(headers, period === null ? 0 : daysOf(period).length) };
+  const meta = { ...report.meta, warnings: report.meta.warnings?.map(inWords) ?? [] };
+  return { ...report, meta, answered: answeredBy(headers, period === null ? 0 : daysOf(period).length) };
 }
+
+type Warning = NonNullable<Meta['warnings']>[number];
+
+/** The gateway's words for this warning are for programs. */
+const inWords = (warning: Warning): Warning =>
+  warning.code === 'totals_unavailable' ? { ...warning, message: NO_TOTALS } : warning;
+
+const NO_TOTALS =
+  'Totals of the platform could not be fetched, or do not fit these rows. Sums of the rows are shown instead; what does not add up, such as reach, has none.';
 
 export function useReport(question: Question): Loaded<Shown> {
   const { api } = useTeam();
