@@ -80,6 +80,13 @@ describe('the first screen', () => {
     const { page, axe } = await signedIn(`${fresh.data}/explorer`, 'Team key', all);
     await page.getByText('Enter the id of one above').waitFor();
     expect(await axe()).toEqual([]);
+    await page.getByRole('combobox', { name: /^Advertiser/ }).fill('Acme');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page
+      .getByText(
+        'No names of advertisers are known to your team yet, so “Acme” cannot be looked up. Enter the id',
+      )
+      .waitFor();
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
     await page.getByRole('button', { name: 'Show the report' }).click();
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
@@ -172,7 +179,7 @@ describe('a report', () => {
     await submit.waitFor();
     expect(await change.count()).toBe(0);
     await page.setViewportSize({ width: 390, height: 844 });
-    await page.getByText(/^Campaigns · .+ · Last 7 days$/).waitFor();
+    await page.getByText(/^Campaigns · .+ · Last 7 days · by date and campaign$/).waitFor();
     expect([await submit.count(), await change.getAttribute('aria-expanded')]).toEqual([0, 'false']);
     expect(await axe()).toEqual([]);
     await change.press('Enter');
@@ -180,28 +187,35 @@ describe('a report', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
     await page.getByLabel('Period').selectOption('last_30_days');
     await submit.click();
-    await page.getByText(/^Campaigns · .+ · Last 30 days$/).waitFor();
+    await page.getByText(/^Campaigns · .+ · Last 30 days · by date and campaign$/).waitFor();
     expect(await submit.count()).toBe(0);
     expect(faults).toEqual([]);
   });
 
   it('that cannot be asked for takes the place of the one before, and says what to do', async () => {
-    const { page, faults } = await signedIn(week(), 'Team key', limited);
+    const seen = await signedIn(week(), 'Team key', limited);
+    const { page, faults } = seen;
     const rows = page.getByRole('region', { name: 'Rows of the report' });
     await rows.waitFor();
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill('zzz');
     await page.getByRole('button', { name: 'Show the report' }).click();
-    await page
-      .getByRole('alert')
+    const alert = page.getByRole('alert').filter({ hasText: 'Not asked.' });
+    await alert
       .getByText(
-        'Enter the id of an advertiser, a whole number. Correct the form, and press Show the report.',
+        'No advertiser of your team is called “zzz”. Choose one, the nearest names first, or enter an id.',
       )
       .waitFor();
     expect(await rows.count()).toBe(0);
-    await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
+    await seen.shots('explorer-unknown-advertiser');
+    const offers = alert.getByRole('button');
+    const [name = ''] = await offers.allInnerTexts();
+    await page.getByRole('combobox', { name: /^Advertiser/ }).fill(name.slice(1, 6));
     await page.getByRole('button', { name: 'Show the report' }).click();
+    await alert.getByText('Choose one whose name contains it, or enter an id.').waitFor();
+    await offers.filter({ hasText: name }).click();
     await rows.waitFor();
-    expect(await page.getByText('Not asked.').count()).toBe(0);
+    expect(await alert.count()).toBe(0);
+    expect(await page.getByRole('combobox', { name: /^Advertiser/ }).inputValue()).toBe(name);
     expect(faults).toEqual([]);
   });
 
@@ -603,7 +617,15 @@ describe('pins', () => {
     await page
       .getByRole('heading', { name: /^Campaigns · .+ · \d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/ })
       .waitFor();
-    await page.getByLabel('Filter').fill('impressions<0');
+    await page.getByText(`Note: ${HOSTILE}`).waitFor();
+    const [told] = await page.getByText(/^Pinned on/).allInnerTexts();
+    expect(told).toMatch(/^Pinned on [\d-]+ [\d:]+ UTC by \S+, 7 rows by date (final|provisional)$/);
+    await table.getByRole('columnheader', { name: 'CPM' }).waitFor();
+    const [newest] = await table.locator('tbody tr').allInnerTexts();
+    expect(newest).toMatch(/[\d.]+%\s+\$[\d.]+\s+\$[\d.]+$/);
+    expect(await cutOff(page)).toEqual([]);
+    await seen.shots('explorer-pinned');
+    await page.getByLabel('Filter').fill('CTR < 0%');
     await page.getByText(/^0 of 7 rows$/).waitFor();
     const download = page.waitForEvent('download');
     await page.getByRole('link', { name: 'JSON' }).click();

@@ -1,60 +1,56 @@
-/** The rows of a pin as a table. */
+/** One pin: which it is, and its rows as a table. */
 import { useState } from 'preact/hooks';
+import { moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
-import { Empty, Wait } from '../ui/parts.js';
+import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
-import { allColumnsOf } from './measures.js';
+import { counted } from './numbers.js';
 import { breathe, parseReport } from './parse.js';
-import { type Pin, pinPath, questionOf } from './pinned.js';
+import { linksOf, type Pin, pinPath, questionOf, splitWords } from './pinned.js';
 import { FIRST_QUESTION, readView } from './question.js';
+import { arrangedBy } from './report-rows.js';
 import { ReportTable } from './report-table.js';
 import { toldPeriod } from './spans.js';
 import { useTeam } from './team.js';
 
-export function PinnedRows({
-  id,
-  nameOf,
-}: {
+interface PinnedProps {
   readonly id: string;
   readonly nameOf: (id: string) => string | null;
-}) {
+}
+
+export function PinnedRows({ id, nameOf }: PinnedProps) {
   const { api } = useTeam();
   const [view, setView] = useState(readView(new URLSearchParams()));
   const path = pinPath(id);
   const loaded = useLoad(path, async (signal) => {
-    const { rows, meta } = await parseReport((await api.raw(`${path}?_format=json`, signal)).text, breathe);
+    const answer = await parseReport((await api.raw(`${path}?_format=json`, signal)).text, breathe);
     // Of a pin, the answer has what the list of pins has.
-    return { rows, meta, pin: meta as typeof meta & Omit<Pin, 'id'>, ...allColumnsOf(rows) };
+    return { pin: answer.meta as typeof answer.meta & Omit<Pin, 'id'>, ...arrangedBy(answer, 'day', null) };
   });
   return (
     <View title="Pinned rows" lead="As the platform sent them when they were pinned.">
-      <p class="row">
+      <p>
         <a href="#/pins">All pins</a>
-        <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
-          CSV
-        </a>
-        <a href={`${path}?_format=json`} download={`${id}.json`}>
-          JSON
-        </a>
       </p>
       <Wait of={loaded}>
-        {({ pin, meta, rows, own }) => {
+        {({ pin, columns, report }) => {
           const advertiserId = String(pin.advertiserId ?? '');
           const advertiser = nameOf(advertiserId);
           const title = endpointTitle(pin.endpoint);
           const question = questionOf(pin) ?? { ...FIRST_QUESTION, endpoint: pin.endpoint, advertiserId };
           return (
             <>
-              <h2>
-                {title} · <bdi>{advertiser ?? `advertiser ${advertiserId || 'unknown'}`}</bdi> ·{' '}
-                {toldPeriod(pin.period)}
-              </h2>
-              {rows.length === 0 ? (
+              <PinHead
+                {...{ id, pin }}
+                title={title}
+                subject={advertiser ?? `advertiser ${advertiserId || 'unknown'}`}
+              />
+              {report.rows.length === 0 ? (
                 <Empty>The pin has no rows.</Empty>
               ) : (
                 <ReportTable
-                  {...{ question, view, report: { rows, meta }, columns: own, spans: new Map() }}
+                  {...{ question, view, report, columns, spans: new Map() }}
                   about={{ title, advertiser, nameOf, currency: null }}
                   setView={(part) => setView((was) => ({ ...was, ...part }))}
                 />
@@ -66,3 +62,76 @@ export function PinnedRows({
     </View>
   );
 }
+
+interface OfPin {
+  readonly pin: Omit<Pin, 'id'>;
+}
+
+interface HeadProps extends OfPin {
+  readonly id: string;
+  readonly title: string;
+  readonly subject: string;
+}
+
+function PinHead({ id, pin, title, subject }: HeadProps) {
+  const { live, changed } = linksOf(id, pin);
+  const path = pinPath(id);
+  return (
+    <Card>
+      <h2>
+        {title} · <bdi>{subject}</bdi> · {toldPeriod(pin.period)}
+      </h2>
+      {pin.note === null ? null : (
+        <p>
+          Note: <Name>{pin.note}</Name>
+        </p>
+      )}
+      <p>
+        Pinned on <PinnedBy pin={pin} isLong />, {counted(pin.rowCount, 'row')} {splitWords(pin.split)}{' '}
+        <PinState pin={pin} />
+      </p>
+      <p class="row">
+        {changed === null ? null : <a href={changed}>What changed since</a>}
+        {live === null ? null : <a href={live}>Live report</a>}
+        <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
+          CSV
+        </a>
+        <a href={`${path}?_format=json`} download={`${id}.json`}>
+          JSON
+        </a>
+      </p>
+    </Card>
+  );
+}
+
+/** `2026-11-29 by growth`. @param isLong with the time */
+export function PinnedBy({
+  pin: { createdAt, createdBy },
+  isLong = false,
+}: OfPin & { readonly isLong?: boolean }) {
+  return (
+    <span>
+      <span class="nowrap" title={moment(createdAt)}>
+        {isLong ? moment(createdAt) : createdAt.slice(0, 10)}
+      </span>
+      {createdBy === null ? null : (
+        <span class="small quiet">
+          {' '}
+          by <bdi>{createdBy}</bdi>
+        </span>
+      )}
+    </span>
+  );
+}
+
+export const PinState = ({ pin: { final } }: OfPin) => (
+  <span
+    title={
+      final
+        ? 'When it was pinned, the platform was not expected to change these days any more.'
+        : 'When it was pinned, the platform was still completing some of these days.'
+    }
+  >
+    <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional'}</Tag>
+  </span>
+);

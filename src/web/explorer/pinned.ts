@@ -1,7 +1,7 @@
 /** A pin as a report of the page, and in words. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { titleOf } from './columns.js';
-import { parametersOf, type Question, readQuestion } from './question.js';
+import { parametersOf, type Question, readQuestion, reportHref } from './question.js';
 
 export type Pins = AnswerTo<'GET /gateway/v1/pins'>;
 /** The call of all pins of the team. */
@@ -20,6 +20,21 @@ export function questionOf({ endpoint, query }: Pick<Pin, 'endpoint' | 'query'>)
   const known = { ...question, asOf: asked.get('_asOf') ?? '' };
   const isWhole = (all: Iterable<readonly string[]>) => JSON.stringify([...all].map(String).sort());
   return isWhole(parametersOf(known)) === isWhole(asked) ? known : null;
+}
+
+/**
+ * The pages of what the platform changed of these rows since they were pinned, and of the numbers of now.
+ * @returns null for what the page cannot show
+ */
+export function linksOf(id: string, pin: Omit<Pin, 'id'>) {
+  const question = questionOf(pin);
+  return {
+    live: question && reportHref(question),
+    changed:
+      question && pin.revision !== null
+        ? reportHref({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` })
+        : null,
+  };
 }
 
 /** `by date and campaign` */

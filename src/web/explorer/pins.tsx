@@ -1,17 +1,16 @@
 /** The list of pins. */
 import { type Column, DataTable } from '../ui/data-table.js';
 import { ConfirmButton } from '../ui/dialog.js';
-import { bytes, moment } from '../ui/format.js';
+import { bytes } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
-import { Card, Name, Tag, Wait } from '../ui/parts.js';
+import { Card, Name, Wait } from '../ui/parts.js';
 import { hrefOf, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted, numbers } from './numbers.js';
-import { PINS, type Pin, type Pins as PinList, pinPath, questionOf, splitWords } from './pinned.js';
-import { PinnedRows } from './pinned-rows.js';
-import { reportHref } from './question.js';
+import { linksOf, PINS, type Pin, type Pins as PinList, pinPath, questionOf, splitWords } from './pinned.js';
+import { PinnedBy, PinnedRows, PinState } from './pinned-rows.js';
 import { toldPeriod } from './spans.js';
 import { useAdvertisers, useTeam } from './team.js';
 
@@ -29,37 +28,8 @@ const columnsWith = (names: NameOf): readonly Column<Pin>[] => [
     by: ({ period }) => period?.from ?? null,
   },
   { title: 'Note', cell: ({ note }) => (note === null ? '–' : <Name>{note}</Name>), by: ({ note }) => note },
-  {
-    title: 'Pinned',
-    cell: ({ createdAt, createdBy }) => (
-      <span>
-        <span class="nowrap" title={moment(createdAt)}>
-          {createdAt.slice(0, 10)}
-        </span>
-        {createdBy === null ? null : (
-          <span class="small quiet">
-            {' '}
-            by <bdi>{createdBy}</bdi>
-          </span>
-        )}
-      </span>
-    ),
-    by: (pin) => pin.createdAt,
-  },
-  {
-    title: 'State',
-    cell: ({ final }) => (
-      <span
-        title={
-          final
-            ? 'When it was pinned, the platform was not expected to change these days any more.'
-            : 'When it was pinned, the platform was still completing some of these days.'
-        }
-      >
-        <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional'}</Tag>
-      </span>
-    ),
-  },
+  { title: 'Pinned', cell: (pin) => <PinnedBy pin={pin} />, by: (pin) => pin.createdAt },
+  { title: 'State', cell: (pin) => <PinState pin={pin} /> },
 ];
 
 function Report({ pin, names }: { readonly pin: Pin; readonly names: NameOf }) {
@@ -115,11 +85,7 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
   const { id } = pin;
   const { api, session } = useTeam();
   const { act } = useNotices();
-  const question = questionOf(pin);
-  const since =
-    question === null || pin.revision === null
-      ? null
-      : reportHref({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` });
+  const { live, changed } = linksOf(id, pin);
   const path = pinPath(id);
   return (
     <span class="row">
@@ -129,13 +95,13 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
       <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
         CSV
       </a>
-      {since === null ? null : (
-        <a href={since} title="What the platform changed of these rows since they were pinned">
+      {changed === null ? null : (
+        <a href={changed} title="What the platform changed of these rows since they were pinned">
           Changed since
         </a>
       )}
-      {question === null ? null : (
-        <a href={reportHref(question)} title="The numbers of today">
+      {live === null ? null : (
+        <a href={live} title="The numbers of today">
           Live report
         </a>
       )}
