@@ -50,18 +50,21 @@ it.each([
 });
 
 it.each([
-  ['clicks>>4', '“>>” is not understood: write >, >=, <, <= or ='],
-  ['clicks != 4', '“!=” is not understood: write >, >=, <, <= or ='],
-  ['acme klicks > 10', `no column of numbers is called “klicks”; ${COLUMNS}`],
-  ['clicks > 4 < 9', `a column is missing before “<”; ${COLUMNS}`],
-  ['clicks > abc', '“abc” is no number: write one such as 1000, 1,000 or 0.5'],
-  ['clicks > 1k', '“1k” is no number: write one such as 1000, 1,000 or 0.5'],
-  ['Clicks>', 'a number is missing after Clicks >'],
-  ['campaign name = spring', 'Campaign name is no column of numbers: write the text that you look for alone'],
-  ['clicks > 5%', '“5%” has %, but Clicks is no percentage: write the number alone'],
-  ['clicks > $5', '“$5” does not fit: Clicks is not in $; write the number alone'],
-  ['spent > 5 €', '“5 €” does not fit: Spent is not in €; write the number alone'],
-  ['clicks > 4 or clicks < 2', '“or” is not possible: all conditions apply together'],
+  ['clicks>>4', '“>>” is not understood: write >, >=, <, <= or =.'],
+  ['clicks != 4', '“!=” is not understood: write >, >=, <, <= or =.'],
+  ['acme klicks > 10', `No column of numbers is called “klicks”; ${COLUMNS}.`],
+  ['clicks > 4 < 9', `A column is missing before “<”; ${COLUMNS}.`],
+  ['clicks > abc', '“abc” is no number: write one such as 1000, 1,000 or 0.5.'],
+  ['clicks > 1k', '“1k” is no number: write one such as 1000, 1,000 or 0.5.'],
+  ['Clicks>', 'A number is missing after Clicks >.'],
+  [
+    'campaign name = spring',
+    'Campaign name is no column of numbers: write the text that you look for alone.',
+  ],
+  ['clicks > 5%', '“5%” has %, but Clicks is no percentage: write the number alone.'],
+  ['clicks > $5', '“$5” does not fit: Clicks is not in $; write the number alone.'],
+  ['spent > 5 €', '“5 €” does not fit: Spent is not in €; write the number alone.'],
+  ['clicks > 4 or clicks < 2', '“or” is not possible: all conditions apply together.'],
 ])('a filter of %j is refused with the part that is not understood, and no row is shown', (filter, fault) => {
   expect(filtered(filter)).toEqual({ rows: [], fault });
 });
@@ -70,7 +73,7 @@ it.each(['0,5', '1,00', '12,34,567', '1.000.000', '1 000', "1'000"])(
   'the number %s is never guessed',
   (number) => {
     expect(found(`spent > ${number}`)).toBe(
-      `“${number}” is not understood: write decimals with a point, as in 0.5, and thousands as 1000 or 1,000`,
+      `“${number}” is not understood: write decimals with a point, as in 0.5, and thousands as 1000 or 1,000.`,
     );
   },
 );
@@ -79,7 +82,7 @@ it('a number that the language of the reader reads in another way is refused the
   const german = { hasCommas: true };
   for (const number of ['1,500', '1.500'])
     expect(found(`spent > ${number}`, german)).toBe(
-      `“${number}” has two readings: write 1500 without a separator, and decimals as 1.5`,
+      `“${number}” has two readings: write 1500 without a separator, and decimals as 1.5.`,
     );
   expect([found('spent > 1.5', german), found('spent > 1499', german)]).toEqual([[8, 9], [8]]);
   expect([numbersIn('de-DE').hasCommas, numbersIn('en-US').hasCommas]).toEqual([true, false]);
@@ -88,7 +91,7 @@ it('a number that the language of the reader reads in another way is refused the
 it('an amount with a sign is refused where rows have several currencies or another one', () => {
   const euro = { ...ROWS[0], currency: 'EUR' } as Row;
   expect(found('spent > €0', { of: [euro] })).toEqual([7]);
-  const told = '“€0” does not fit: Spent is not in €; write the number alone';
+  const told = '“€0” does not fit: Spent is not in €; write the number alone.';
   expect(found('spent > €0', { of: [euro, ...ROWS] })).toBe(told);
   const untold = ROWS.map(({ currency: _, ...row }) => row);
   expect(found('spent > €20', { of: untold, currency: 'EUR' })).toEqual([8, 9]);

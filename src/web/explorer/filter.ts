@@ -42,7 +42,7 @@ export function filterRows(filter: string, reading: Reading): Filtered {
   const either = joints.find((joint) => /[o|]/i.test(joint));
   const hasConditions = read.some(({ isCondition }) => isCondition);
   if (hasConditions && either !== undefined)
-    return { rows: [], fault: `“${either}” is not possible: all conditions apply together` };
+    return { rows: [], fault: `“${either}” is not possible: all conditions apply together.` };
   // Among texts alone they are texts, too.
   const tests = [
     ...read.map(({ test }) => test),
@@ -93,8 +93,8 @@ function columnAt(
 function unknownIn(name: string, signs: string, columns: readonly ReportColumn[]): string {
   const known = columns.flatMap(({ numeric, title }) => (numeric ? title : [])).join(', ');
   return name === ''
-    ? `a column is missing before “${signs}”; columns of numbers are ${known}`
-    : `no column of numbers is called “${name}”; columns of numbers are ${known}`;
+    ? `A column is missing before “${signs}”; columns of numbers are ${known}.`
+    : `No column of numbers is called “${name}”; columns of numbers are ${known}.`;
 }
 
 const COMPARE: Readonly<Record<string, (a: number, b: number) => boolean>> = {
@@ -122,25 +122,25 @@ function conditionAt(
   const wrong = (fault: string): Part => ({ end: at, fault });
   // An id is a number, too.
   if (!numeric && !rows.some((row) => typeof cellOf(row, name) === 'number'))
-    return wrong(`${title} is no column of numbers: write the text that you look for alone`);
-  if (compare === undefined) return wrong(`“${signs}” is not understood: write >, >=, <, <= or =`);
+    return wrong(`${title} is no column of numbers: write the text that you look for alone.`);
+  if (compare === undefined) return wrong(`“${signs}” is not understood: write >, >=, <, <= or =.`);
   const [whole, before = '', digits = '', after = ''] = NUMBER.exec(filter.slice(at)) ?? [];
   if (whole === undefined) {
     const [typed = ''] = /^[^\s;]*/.exec(filter.slice(at)) ?? [];
     return wrong(
       typed === ''
-        ? `a number is missing after ${title} ${signs}`
-        : `“${typed}” is no number: write one such as 1000, 1,000 or 0.5`,
+        ? `A number is missing after ${title} ${signs}.`
+        : `“${typed}” is no number: write one such as 1000, 1,000 or 0.5.`,
     );
   }
   const value = numberIn(digits, hasCommas);
   if (typeof value === 'string') return wrong(value);
   const [symbol = ''] = /[$€£]/.exec(before + after) ?? [];
   if (after.includes('%') && unit !== 'share')
-    return wrong(`“${whole.trim()}” has %, but ${title} is no percentage: write the number alone`);
+    return wrong(`“${whole.trim()}” has %, but ${title} is no percentage: write the number alone.`);
   const isOther = CURRENCIES[symbol]?.test(currencyOf(rows, currency) ?? '') === false;
   if (symbol !== '' && (unit !== 'money' || isOther))
-    return wrong(`“${whole.trim()}” does not fit: ${title} is not in ${symbol}; write the number alone`);
+    return wrong(`“${whole.trim()}” does not fit: ${title} is not in ${symbol}; write the number alone.`);
   // Percentages are kept as they are shown: 0.5 is 0.5 %.
   const limit = /[-−]/.test(before) ? -value : value;
   const test: Test = (row) => {
@@ -156,10 +156,10 @@ const GROUPED = /^\d{1,3}(,\d{3})+(\.\d+)?$/;
 function numberIn(digits: string, hasCommas: boolean): number | string {
   // Where 1,500 is one and a half, and 1.500 is 1500, either is written by mistake.
   if (hasCommas && /[.,]\d{3}$/.test(digits) && !/[.,].*[.,]/.test(digits))
-    return `“${digits}” has two readings: write 1500 without a separator, and decimals as 1.5`;
+    return `“${digits}” has two readings: write 1500 without a separator, and decimals as 1.5.`;
   if (/^\d+(\.\d+)?$/.test(digits)) return Number(digits);
   if (GROUPED.test(digits)) return Number(digits.replaceAll(',', ''));
-  return `“${digits}” is not understood: write decimals with a point, as in 0.5, and thousands as 1000 or 1,000`;
+  return `“${digits}” is not understood: write decimals with a point, as in 0.5, and thousands as 1000 or 1,000.`;
 }
 
 /** Rows that tell none, or several, have no sign. */

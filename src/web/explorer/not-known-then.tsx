@@ -5,7 +5,7 @@ import { Looking } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import type { Revisions } from './changed.js';
 import { knownThen } from './known-then.js';
-import { counted, numbers } from './numbers.js';
+import { numbers } from './numbers.js';
 import { aboutPath, daysOf, instantOf, type Period, reportHref, type Viewed } from './question.js';
 import { periodWords } from './spans.js';
 
@@ -64,8 +64,7 @@ const toldRuns = (known: readonly Period[]): string =>
   known
     .slice(0, MOST_LINKS)
     .map((days) => periodWords(days))
-    .join(', ') +
-  (known.length > MOST_LINKS ? ` and ${counted(known.length - MOST_LINKS, 'more span')}` : '');
+    .join(', ') + (known.length > MOST_LINKS ? ` and ${numbers.whole(known.length - MOST_LINKS)} more` : '');
 
 /** `Only 2 of these days were` */
 function toldCount(known: readonly Period[]): string {

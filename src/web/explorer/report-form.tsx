@@ -73,7 +73,7 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, setIs
               advertisers={advertisers}
               choose={(advertiserId) => change({ advertiserId })}
             />
-            <Fields fields={[...fieldsOf(draft, endpoint), AS_OF]} values={{ ...draft }} set={change} />
+            <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
           </div>
           <details open={question.others.length > 0}>
             <summary>Several advertisers together</summary>
@@ -86,6 +86,7 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, setIs
           </details>
           <div class="toolbar">
             <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
+            <Fields fields={[AS_OF]} values={{ ...draft }} set={change} />
             <Button label="Show the report" class="primary" />
           </div>
         </>

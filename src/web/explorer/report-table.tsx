@@ -63,7 +63,11 @@ export function ReportTable(props: TableProps) {
   const under = narrow ? ordered.slice(1).filter(({ numeric }) => !numeric) : [];
   const varied = ordered.map((column, index) => {
     const own = roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0);
-    return { ...column, width: index === 0 && under.length > 0 ? UNDER_ROOM : own };
+    const room = index === 0 && under.length > 0 ? UNDER_ROOM : own;
+    return {
+      ...column,
+      width: index === 0 ? Math.max(room, ...feet.map(({ title }) => boldRoom(title))) : room,
+    };
   });
   const write = (row: Row, column: ReportColumn) => textOf(row, column, spans, currency);
   const marks = (row: Row) => <DayMarks row={row} spans={spans} meta={meta} />;
@@ -225,12 +229,10 @@ function roomOf(
   }
   if (!numeric) return width;
   const texts = feet.map(({ text }) => text(column) ?? 'no sum');
-  return Math.max(
-    width,
-    narrow ? title.length + 3 : 0,
-    ...texts.map(({ length }) => Math.ceil(length * 1.05) + 2),
-  );
+  return Math.max(width, narrow ? title.length + 3 : 0, ...texts.map(boldRoom));
 }
+
+const boldRoom = (text: string): number => Math.ceil(text.length * 1.05) + 2;
 
 /** Says of calculated columns what they are, and where they are not. */
 export const Calculated = ({ of }: { readonly of: readonly ReportColumn[] }) =>
@@ -263,7 +265,7 @@ const FILTER: readonly FieldSpec[] = [
     name: 'filter',
     label: 'Filter',
     is: 'search',
-    help: 'Text, or conditions that all apply: Clicks > 1,000 and CTR >= 0.5%',
+    help: 'Text or several conditions: Clicks\u00a0>\u00a01,000 and CTR\u00a0>=\u00a00.5%',
   },
 ];
 
@@ -283,13 +285,12 @@ function Filter({ value, fault, change }: FilterProps) {
     const timer = setTimeout(() => change(text), 200);
     return () => clearTimeout(timer);
   }, [text]);
-  const message = `Not understood: ${fault}.`;
   return (
     <Fields
       fields={FILTER}
       values={{ filter: text }}
       set={({ filter }) => setText(String(filter))}
-      faults={fault === null ? [] : [{ param: 'filter', message }]}
+      faults={fault === null ? [] : [{ param: 'filter', message: fault }]}
     />
   );
 }
