@@ -19,6 +19,8 @@ it.each([
 ])('a person reads the numbers of $of as they were, with sums of the rows', async ({ ids, rows }) => {
   const { gateway, key, ask } = await historyScene();
   for (const id of ids) await ask(BY_DATE.replace('advertiserId=1', `advertiserId=${id}`));
+  // Later than the numbers were fetched.
+  gateway.clock.advance(HOUR);
   const asOf = fieldOf(gateway.clock.now());
   gateway.clock.advance(HOUR);
   const query = `${ids.map((id) => `advertiserId=${id}`).join('&')}&byDate=1&${PERIOD}&asOf=${asOf}`;
@@ -98,6 +100,9 @@ it('a person reads of a report without history that there is none, and opens the
   await alert.getByRole('link', { name: 'Show the numbers of now' }).click();
   await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
   expect(page.url()).not.toContain('asOf');
+  // Of a pin that was made as of a day.
+  await page.goto(url.replace('T08:00', ''));
+  await alert.waitFor();
 });
 
 it('a person finds the time of earlier numbers in the form, by its name', async () => {

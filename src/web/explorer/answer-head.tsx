@@ -1,11 +1,10 @@
 /** The head of an answer: its report, advertisers and days, the tools, the period to compare with, and warnings. */
 import type { ComponentChildren } from 'preact';
-import { moment } from '../ui/format.js';
 import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
 import type { Meta } from './parse.js';
-import { reportHref, type Viewed } from './question.js';
+import { reportHref, thenWords, type Viewed } from './question.js';
 import { Known } from './report-rows.js';
 import { closedPeriod, toldPeriod } from './spans.js';
 
@@ -39,18 +38,17 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
         {moreTools}
       </div>
     </div>
-    {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} asOf={meta.asOf} />}
+    {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} />}
     {children}
     <AgainstLine {...viewed} now={closedPeriod(meta?.period)} />
     {meta === null ? null : <Known meta={meta} />}
   </Card>
 );
 
-type EarlierProps = Pick<Viewed, 'question' | 'view'> & Pick<Meta, 'asOf'>;
-
-const EarlierTime = ({ question, view, asOf }: EarlierProps) => (
+const EarlierTime = ({ question, view }: Viewed) => (
   <p class="note warn" role="status">
-    <strong>Numbers as they were on {moment(asOf)}</strong>, not those of now. Totals have no history: sums of
-    these rows are shown. <a href={reportHref({ ...question, asOf: '' }, view)}>Show the numbers of now</a>
+    <strong>Numbers as they were on {thenWords(question.asOf)}</strong>, not those of now. Totals have no
+    history: sums of these rows are shown.{' '}
+    <a href={reportHref({ ...question, asOf: '' }, view)}>Show the numbers of now</a>
   </p>
 );

@@ -1,12 +1,20 @@
 /** In place of numbers as they were at a time when not all of their days were known: those that were, as links. */
 import { Refused } from '../ui/api.js';
-import { moment } from '../ui/format.js';
 import { Looking } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import type { Revisions } from './changed.js';
 import { knownThen } from './known-then.js';
 import { numbers } from './numbers.js';
-import { aboutPath, daysOf, instantOf, type Period, reportHref, type Viewed } from './question.js';
+import {
+  aboutPath,
+  DATE,
+  daysOf,
+  instantOf,
+  type Period,
+  reportHref,
+  thenWords,
+  type Viewed,
+} from './question.js';
 import { periodWords } from './spans.js';
 
 /** Asking again does not help. */
@@ -23,8 +31,10 @@ const MOST_LINKS = 5;
 export function NotKnownThen({ question, view, error }: NotKnownProps) {
   const revisions = useGet<Revisions>(aboutPath('revisions', { ...question, asOf: '' }));
   if (revisions.loading) return <Looking>Looking up which days were known then …</Looking>;
-  const then = moment(instantOf(question.asOf));
-  const { known, allFrom } = knownThen(revisions.value ?? { data: [] }, Date.parse(instantOf(question.asOf)));
+  const then = thenWords(question.asOf);
+  // Only the gateway knows when a day of the advertiser ends.
+  const data = DATE.test(question.asOf) ? [] : (revisions.value?.data ?? []);
+  const { known, allFrom } = knownThen({ data }, Date.parse(instantOf(question.asOf)));
   const isSaid = known.length > 0 || allFrom !== null;
   return (
     <div class="note warn stack" role="alert">
@@ -35,7 +45,7 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
           : known.length === 0
             ? `None of these days was known on ${then}.`
             : `${toldCount(known)} known on ${then}: ${toldRuns(known)}.`}
-        {allFrom === null ? '' : ` All of them are known from ${moment(instantOf(allFrom))} on.`}
+        {allFrom === null ? '' : ` All of them are known from ${thenWords(allFrom)} on.`}
       </p>
       <p class="row">
         {known.slice(0, MOST_LINKS).map((days) => (
@@ -49,7 +59,7 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
         ))}
         {allFrom === null ? null : (
           <a class="button" href={reportHref({ ...question, asOf: allFrom }, view)}>
-            Show all as they were on {moment(instantOf(allFrom))}
+            Show all as they were on {thenWords(allFrom)}
           </a>
         )}
         <a class="button" href={reportHref({ ...question, asOf: '' }, view)}>

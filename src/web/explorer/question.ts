@@ -1,4 +1,5 @@
 /** The shown report and its view: in the address, and as calls of the gateway. Pure. */
+import { moment } from '../ui/format.js';
 import { hrefOf } from '../ui/route.js';
 
 export interface Question {
@@ -156,6 +157,10 @@ export function parametersOf(question: Question): [name: string, value: string][
 /** @param field value of a date-time field, UTC */
 export const instantOf = (field: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(field) ? `${field}:00Z` : field;
+
+/** @param asOf of a question. @returns `2026-11-20 08:00 UTC`; of a day: its end */
+export const thenWords = (asOf: string): string =>
+  DATE.test(asOf) ? `${asOf}, at the end of the day` : moment(instantOf(asOf));
 
 /** @param more parameters of the gateway, `{"_totals":"1"}` */
 export function pathOf(question: Question, more: Readonly<Record<string, string>> = {}): string {

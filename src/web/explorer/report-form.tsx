@@ -2,7 +2,6 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { Field, Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
-import { moment } from '../ui/format.js';
 import { NARROW, useMedia } from '../ui/media.js';
 import { Button } from '../ui/parts.js';
 import { type Advertiser, idIn, labelOf } from './advertiser-names.js';
@@ -11,7 +10,7 @@ import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { NotAsked } from './not-asked.js';
 import { splitWords } from './pinned.js';
-import { faultOf, instantOf, PERIODS, type Question } from './question.js';
+import { faultOf, PERIODS, type Question, thenWords } from './question.js';
 import { periodWords } from './spans.js';
 
 interface FormProps {
@@ -109,7 +108,7 @@ function askedWords(question: Question, advertisers: readonly Advertiser[]): str
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   const days = PERIODS.find(([value]) => value === period)?.[1] ?? (period || periodWords({ from, to }));
   const split = splitWords(splits.map((one) => one.replace(/^by/, '')));
-  const then = asOf === '' ? [] : [`as they were on ${moment(instantOf(asOf))}`];
+  const then = asOf === '' ? [] : [`as they were on ${thenWords(asOf)}`];
   return [endpointTitle(endpoint), `${name}${more}`, days, split, ...then].join(' · ');
 }
 
