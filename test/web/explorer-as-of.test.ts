@@ -91,6 +91,20 @@ it('a person who asks for a time when not all days were known reads which were, 
   await expect.poll(() => lines.count()).toBe(3);
 });
 
+it('a person with several advertisers reads which one was not known then, and is not told to ask again', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE);
+  const query = `${BY_DATE}&advertiserId=2&asOf=${fieldOf(gateway.clock.now())}`;
+  const url = `${await listenGateway(gateway)}/${REPORT}&${query}`;
+  const { page } = await signedIn(url, 'Team key', key);
+  await page.getByText('1 of 2 advertisers.').waitFor();
+  const line = page.getByRole('region', { name: 'Advertisers', exact: true }).getByRole('row');
+  await line
+    .getByText(/^No recorded data at .* for 2026-11-17, 2026-11-18, 2026-11-19\. Some were never recorded\.$/)
+    .waitFor();
+  expect(await page.getByRole('button', { name: 'Ask again for the others' }).count()).toBe(0);
+});
+
 it('a person reads of a report without history that there is none, and opens the numbers of now', async () => {
   const gateway = await withGateway();
   const key = await gateway.addTeam();
