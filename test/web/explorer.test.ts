@@ -625,6 +625,9 @@ describe('pins', () => {
     expect(newest).toMatch(/[\d.]+%\s+\$[\d.]+\s+\$[\d.]+$/);
     expect(await cutOff(page)).toEqual([]);
     await seen.shots('explorer-pinned');
+    await page.setViewportSize({ width: 390, height: 844 });
+    const foot = table.getByRole('rowheader', { name: 'Sum of rows' });
+    await expect.poll(() => foot.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
     await page.getByLabel('Filter').fill('CTR < 0%');
     await page.getByText(/^0 of 7 rows$/).waitFor();
     const download = page.waitForEvent('download');

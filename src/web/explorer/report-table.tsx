@@ -34,7 +34,7 @@ interface TableProps extends Viewed {
 }
 
 export function ReportTable(props: TableProps) {
-  const { report, columns, spans, view, setView } = props;
+  const { report, columns, view, setView } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
   const { metric } = view;
@@ -48,29 +48,9 @@ export function ReportTable(props: TableProps) {
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort]);
   const { rows: found, fault } = useMemo(
     () => filterRows(view.filter, { rows: sorted, columns, currency, hasCommas: numbers.hasCommas }),
-    [sorted, view.filter, columns],
+    [sorted, view.filter, columns, currency],
   );
-  const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
   const constant = columns.filter((column) => isConstant(column, rows));
-  const others = columns.filter((column) => !constant.includes(column));
-  const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
-  const narrow = useMedia(NARROW);
-  const behind = [...ids.values()];
-  // Before they are put in order: on a phone the first of the shown texts leads.
-  const inColumns = others.filter((column) => !behind.includes(column));
-  const ordered = inOrder(inColumns, metric, narrow);
-  // On a phone what a row is about stands in the column that stays in view.
-  const under = narrow ? ordered.slice(1).filter(({ numeric }) => !numeric) : [];
-  const varied = ordered.map((column, index) => {
-    const own = roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0);
-    const room = index === 0 && under.length > 0 ? UNDER_ROOM : own;
-    return {
-      ...column,
-      width: index === 0 ? Math.max(room, ...feet.map(({ title }) => boldRoom(title))) : room,
-    };
-  });
-  const write = (row: Row, column: ReportColumn) => textOf(row, column, spans, currency);
-  const marks = (row: Row) => <DayMarks row={row} spans={spans} meta={meta} />;
   const all = counted(rows.length, 'row');
   const hasTotals = totalsOf(meta) !== null;
   return (
@@ -90,33 +70,7 @@ export function ReportTable(props: TableProps) {
             : 'The filter is not understood, so no rows are shown. Correct it above.'}
         </Empty>
       ) : (
-        <Grid
-          label="Rows of the report"
-          columns={varied}
-          rows={found}
-          sort={sort}
-          setSort={(sort) => setView({ sort }, true)}
-          write={write}
-          mark={(row, { name }) => {
-            const id = ids.get(name)?.name;
-            return (
-              <>
-                {id === undefined ? null : <span class="quiet id">{String(cellOf(row, id))}</span>}
-                {name === 'date' ? marks(row) : null}
-                {name === varied[0]?.name
-                  ? under.map((column) => (
-                      <span key={column.name} class="under small quiet" title={write(row, column).text}>
-                        <bdi>{write(row, column).text}</bdi>
-                        {column.name === 'date' ? marks(row) : null}
-                      </span>
-                    ))
-                  : null}
-              </>
-            );
-          }}
-          feet={feet}
-          held={narrow ? 2 : 1}
-        />
+        <FoundRows {...props} found={found} sort={sort} constant={constant} />
       )}
       <div class="small quiet">
         {meta.firstProvisionalDate === undefined ? null : <p>{PROVISIONAL} marks provisional days.</p>}
@@ -131,6 +85,69 @@ export function ReportTable(props: TableProps) {
         <Calculated of={columns.filter(({ ratio }) => ratio !== null)} />
       </div>
     </Card>
+  );
+}
+
+interface FoundProps extends TableProps {
+  readonly found: readonly Row[];
+  readonly sort: string;
+  /** Columns with one value, which stand above. */
+  readonly constant: readonly ReportColumn[];
+}
+
+/** The rows that the filter leaves, in columns of which each has its room. */
+function FoundRows({ found, sort, constant, ...props }: FoundProps) {
+  const { report, columns, spans, view, setView } = props;
+  const { currency } = props.about;
+  const { rows, meta } = report;
+  const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
+  const others = columns.filter((column) => !constant.includes(column));
+  const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
+  const narrow = useMedia(NARROW);
+  const behind = [...ids.values()];
+  // Before they are put in order: on a phone the first of the shown texts leads.
+  const inColumns = others.filter((column) => !behind.includes(column));
+  const ordered = inOrder(inColumns, view.metric, narrow);
+  // On a phone what a row is about stands in the column that stays in view.
+  const under = narrow ? ordered.slice(1).filter(({ numeric }) => !numeric) : [];
+  const varied = ordered.map((column, index) => {
+    const own = roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0);
+    const room = index === 0 && under.length > 0 ? UNDER_ROOM : own;
+    return {
+      ...column,
+      width: index === 0 ? Math.max(room, ...feet.map(({ title }) => boldRoom(title))) : room,
+    };
+  });
+  const write = (row: Row, column: ReportColumn) => textOf(row, column, spans, currency);
+  const marks = (row: Row) => <DayMarks row={row} spans={spans} meta={meta} />;
+  return (
+    <Grid
+      label="Rows of the report"
+      columns={varied}
+      rows={found}
+      sort={sort}
+      setSort={(sort) => setView({ sort }, true)}
+      write={write}
+      mark={(row, { name }) => {
+        const id = ids.get(name)?.name;
+        return (
+          <>
+            {id === undefined ? null : <span class="quiet id">{String(cellOf(row, id))}</span>}
+            {name === 'date' ? marks(row) : null}
+            {name === varied[0]?.name
+              ? under.map((column) => (
+                  <span key={column.name} class="under small quiet" title={write(row, column).text}>
+                    <bdi>{write(row, column).text}</bdi>
+                    {column.name === 'date' ? marks(row) : null}
+                  </span>
+                ))
+              : null}
+          </>
+        );
+      }}
+      feet={feet}
+      held={narrow ? 2 : 1}
+    />
   );
 }
 
