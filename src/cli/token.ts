@@ -86,7 +86,9 @@ export const addTokenCommands = group(
     name: 'rollback',
     operation: rollbackToken,
     description: 'Reactivate the previous token; one that the platform has refused only with --force.',
-    examples: ['token rollback', 'token rollback --force'],
+    examples: ['token rollback', 'token rollback --force --yes'],
+    confirm: () =>
+      'Calls will be made with the previous token from now on, and the active one becomes the previous.',
     render: (answer, given) =>
       describeTokens(answer, given) + (answer.warning === undefined ? '' : `\nWarning: ${answer.warning}\n`),
   }),

@@ -17,6 +17,8 @@ export interface ShownFinding {
   readonly do: string | null;
   /** ISO; absent: not known. */
   readonly since?: string;
+  /** It is told in the past. */
+  readonly recovered?: true;
   readonly details?: string;
 }
 
@@ -30,11 +32,11 @@ export function saysOf({ message }: Error): string {
 
 /** E.g. `NOT WELL: The platform refuses the token since …`, and the remedy on the next line. */
 export function renderFinding(found: ShownFinding, nowMs: number): string {
-  const { level, says, do: advice, since, details } = found;
+  const { level, says, do: advice, since, details, recovered } = found;
   const lines = [
     `${level.toUpperCase()}: ${says}`,
     // Some say it themselves.
-    ...(since === undefined || says.includes(' since ')
+    ...(since === undefined || recovered || says.includes(' since ')
       ? []
       : [`  since: ${momentIn(Date.parse(since), nowMs)}`]),
     ...(details === undefined ? [] : [`  ${details}`]),

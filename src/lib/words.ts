@@ -4,9 +4,14 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** E.g. `15 minutes`: one unit, rounded; the next one from one and a half of it. */
-export function roughly(ms: number): string {
-  const length = Math.abs(ms);
+/** E.g. `15 minutes`: one unit, rounded; the next one from one and a half of it. Below a second `less than a second`. */
+export const roughly = (ms: number): string => inOneUnit(Math.abs(ms), Math.round);
+
+/** The same of the time until an end, rounded down: half a day more than 9 days are `9 days`, as in `9 d 12 h`. */
+export const timeLeft = (ms: number): string => inOneUnit(Math.max(0, ms), Math.floor);
+
+function inOneUnit(length: number, rounded: (count: number) => number): string {
+  if (length < 1000) return 'less than a second';
   const units = [
     [DAY_MS, 'day'],
     [HOUR_MS, 'hour'],
@@ -14,7 +19,7 @@ export function roughly(ms: number): string {
     [1000, 'second'],
   ] as const;
   const [size, name] = units.find(([unit]) => length >= 1.5 * unit) ?? units[3];
-  const count = Math.round(length / size);
+  const count = rounded(length / size);
   return `${count} ${name}${count === 1 ? '' : 's'}`;
 }
 
@@ -41,8 +46,15 @@ export function spanOf(
   const fromMs = Date.parse(from);
   if (until === null) return `since ${momentIn(fromMs, nowMs)}`;
   const untilMs = Date.parse(until);
-  const begins = clockTime(fromMs, nowMs).replace(' UTC', '');
-  return `${begins} to ${clockTime(untilMs, fromMs)} (${roughly(untilMs - fromMs)})`;
+  return `${betweenTimes(fromMs, untilMs, nowMs)} (${roughly(untilMs - fromMs)})`;
+}
+
+/** `02:54 to 03:02 UTC`, within a minute `02:54 UTC`; of another day than now with its date. */
+export function betweenTimes(fromMs: number, untilMs: number, nowMs: number): string {
+  const begins = clockTime(fromMs, nowMs);
+  return minuteOf(fromMs) === minuteOf(untilMs)
+    ? begins
+    : `${begins.replace(' UTC', '')} to ${clockTime(untilMs, fromMs)}`;
 }
 
 /** E.g. ` since 14:02 UTC (3 hours)`; empty for null. */

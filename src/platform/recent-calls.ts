@@ -31,6 +31,7 @@ export function createRecentCalls(now: () => number) {
     const cause = causeOf(why);
     last = {
       ...last,
+      fromMs: isSame ? (last.fromMs ?? nowMs) : nowMs,
       ...{ failedAtMs: nowMs, why, answeredAtMs: null, recoveredAtMs: null },
       row: { calls: calls + 1, sinceMs, afterMs: answeredAtMs },
       causes: { ...causes, [cause]: (causes[cause] ?? 0) + 1 },

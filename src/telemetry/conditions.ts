@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { momentIn, roughly, since } from '../lib/words.js';
+import { momentIn, since, timeLeft } from '../lib/words.js';
 import { adviseFailing, describeFailing, type FailingLimit, ROW_OF_FAILURES } from './failures.js';
 import type { GaugeRow, Measured } from './measured.js';
 
@@ -180,7 +180,7 @@ const CREDENTIAL: readonly Condition[] = [
     'warning',
     ({ expiresAt, expiryKnown, renewsAt }, nowMs) => {
       if (expiresAt === null) return 'The token expires soon.';
-      const left = `in ${roughly(Date.parse(expiresAt) - nowMs)}`;
+      const left = `in ${timeLeft(Date.parse(expiresAt) - nowMs)}`;
       const assumed = expiryKnown === false ? '; assumed: one year after it was first seen' : '';
       const renewal = renewsAt === null ? '' : ', and its renewal has failed so far';
       return `The token expires on ${expiresAt.slice(0, 10)} (${left}${assumed})${renewal}.`;
@@ -232,9 +232,9 @@ function failingCalls(
     ...{ ...rest, part: 'platform', text },
     read: ({ recentCalls, failures, clock }) => {
       const failing = describeFailing(recentCalls.lastMinutes(), failures(), limit, clock.now());
-      return failing !== null && `${text}: ${failing}`;
+      return failing !== null && `${text}${failing}`;
     },
-    advice: (_, shown) => adviseFailing(shown.slice(text.length + 2), limit),
+    advice: (_, shown) => adviseFailing(shown.slice(text.length), limit),
   };
 }
 

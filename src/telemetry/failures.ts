@@ -1,7 +1,7 @@
 /** The last failure of platform calls and whose reports failed: of one process, and of all together. Pure. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { clockTime } from '../lib/words.js';
+import { betweenTimes, clockTime } from '../lib/words.js';
 
 const timeMs = Type.Union([Type.Number({ description: 'Milliseconds since 1970.' }), Type.Null()]);
 
@@ -26,6 +26,11 @@ export const Failures = Type.Object(
     teams: Type.Array(Type.String(), { description: 'Whose reports failed within the last five minutes.' }),
     // Absent: reported by an earlier release.
     recoveredAtMs: Type.Optional(timeMs),
+    fromMs: Type.Optional(
+      Type.Number({
+        description: 'When the first call failed of all with less than five minutes between them.',
+      }),
+    ),
     row: Type.Optional(Row),
     causes: Type.Optional(
       Type.Record(Type.String(), Type.Integer(), {
@@ -97,7 +102,9 @@ export function joinFailures(all: readonly Failures[]): Failures {
   const going = rows.filter(({ sinceMs }) => sinceMs >= answered);
   const ended = all.flatMap(({ lastRow }) => lastRow ?? []).sort((a, b) => b.untilMs - a.untilMs);
   // Failures of an earlier incident of another process are not of this one.
-  const causes = addCauses(all.filter((one) => (failedAtMs ?? 0) - (one.failedAtMs ?? 0) <= SAME_WITHIN_MS));
+  const same = all.filter((one) => (failedAtMs ?? 0) - (one.failedAtMs ?? 0) <= SAME_WITHIN_MS);
+  const causes = addCauses(same);
+  const begun = same.flatMap((one) => one.fromMs ?? []);
   const judged = all.flatMap((one) => one.judged ?? []);
   return {
     failedAtMs,
@@ -105,6 +112,7 @@ export function joinFailures(all: readonly Failures[]): Failures {
     answeredAtMs: answeredAtMs === 0 ? null : answeredAtMs,
     teams: [...new Set(all.flatMap(({ teams }) => teams))].sort(),
     ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
+    ...(begun.length === 0 ? {} : { fromMs: Math.min(...begun) }),
     ...(going.length === 0 ? {} : { row: joinRows(going) }),
     ...(ended[0] === undefined ? {} : { lastRow: ended[0] }),
     ...(Object.keys(causes).length === 0 ? {} : { causes }),
@@ -148,7 +156,8 @@ interface Counted {
 }
 
 /**
- * Which calls fail, in a few words; null: not too many. An answer never makes them too many: it adds to the calls, but not to
+ * Which calls fail, or failed until the platform answered again, as the rest of a sentence that ends in `calls fail`; null: not
+ * too many. An answer never makes them too many: it adds to the calls, but not to
  * those that there must be at least; and calls before the last failure stay counted while failed ones lapse.
  * @param counted of the last five minutes
  */
@@ -158,15 +167,21 @@ export function describeFailing(
   limit: FailingLimit,
   nowMs: number,
 ): string | null {
-  const { share, ofAtLeast, inRow } = limit;
+  const { share: most, ofAtLeast, inRow } = limit;
   const { row, judged = { calls: counted.calls, before: counted.calls } } = seen;
   if (inRow !== null && row !== undefined && row.calls >= inRow)
-    return `the last ${row.calls} since ${clockTime(row.sinceMs, nowMs)}`;
+    return `: the last ${row.calls} since ${clockTime(row.sinceMs, nowMs)}`;
   const recoveredMs = recoveredAt(seen);
   const enough = recoveredMs === null ? judged.calls : judged.before;
-  if (enough < ofAtLeast || counted.failed <= share * judged.calls) return null;
-  const recovered = recoveredMs === null ? '' : `; recovered at ${clockTime(recoveredMs, nowMs)}`;
-  return `${counted.failed} of ${counted.calls} within the last 5 minutes${recovered}`;
+  if (enough < ofAtLeast || counted.failed <= most * judged.calls) return null;
+  const share = `: ${counted.failed} of ${counted.calls} within the last 5 minutes`;
+  return recoveredMs === null ? share : `ed ${lastedFrom(seen.fromMs, recoveredMs, nowMs)}${share}`;
+}
+
+function lastedFrom(fromMs: number | undefined, untilMs: number, nowMs: number): string {
+  if (fromMs === undefined) return `until ${clockTime(untilMs, nowMs)}`;
+  const lasted = betweenTimes(fromMs, untilMs, nowMs);
+  return `${lasted.includes(' to ') ? 'from' : 'at'} ${lasted}`;
 }
 
 const LOOK =
@@ -174,14 +189,14 @@ const LOOK =
 
 /** What `describeFailing` says, of whichever process, as a sentence with its remedy. */
 export function adviseFailing(shown: string, { share }: FailingLimit) {
-  const [counted = '', recovered] = shown.split('; ');
   const effect = `${share < 0.5 ? 'some' : 'most'} reports that are not cached are answered with an error`;
-  const [, inRow, since] = /^the last (\d+) since (.*)$/.exec(counted) ?? [];
+  const [, inRow, since] = /^the last (\d+) since (.*)$/.exec(shown.slice(2)) ?? [];
   if (inRow !== undefined)
     return { says: `The last ${inRow} calls of the platform failed, since ${since}: ${effect}.`, do: LOOK };
-  if (recovered === undefined) return { says: `Platform calls fail (${counted}): ${effect}.`, do: LOOK };
+  if (shown.startsWith(': '))
+    return { says: `Platform calls fail (${shown.slice(2)}): ${effect}.`, do: LOOK };
   return {
-    says: `The platform ${recovered}; ${counted.replace(' within', ' calls within')} failed.`,
+    says: `Platform calls fail${shown}.`,
     do: 'Nothing now: if no more calls fail, this ends within five minutes.',
     recovered: true as const,
   };

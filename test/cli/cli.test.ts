@@ -228,7 +228,9 @@ describe('the token', () => {
     ]);
     expect((await done('token verify')).stdout).toMatch(/^pending /m);
     expect((await done('token activate')).stdout).toMatch(/^active .* staged /m);
-    const back = await done('token rollback --json');
+    const unasked = await cli('token rollback');
+    expect([unasked.code, unasked.stderr]).toEqual([64, expect.stringContaining('Repeat with --yes')]);
+    const back = await done('token rollback --yes --json');
     expect(back.json()).toMatchObject({ active: { id: minted }, previous: { source: 'staged' } });
     await done('token stage', 'another-token\n');
     expect((await done('token discard --json')).json()).toMatchObject({ pending: null });
@@ -246,17 +248,17 @@ describe('the token', () => {
     await expect
       .poll(async () => (await done('token show --json')).json())
       .toMatchObject({ active: { refusedAt: null }, previous: { refusedAt: expect.any(String) } });
-    const refusal = await cli('token rollback');
+    const refusal = await cli('token rollback --yes');
     expect([refusal.code, refusal.stdout]).toEqual([4, '']);
     expect(refusal.stderr).toMatch(
       /The platform has refused the previous token [0-9a-f]{16} since \d\d:\d\d UTC/,
     );
     expect(refusal.stderr).toContain('repeat with --force');
-    const back = await done('token rollback --force');
+    const back = await done('token rollback --force --yes');
     expect(back.stdout).toMatch(/\n\nWarning: The platform refused this token at 20\S+Z\. If it still does/);
     expect((await done('token show')).stdout).toMatch(/^active .* refused /m);
     expect((await cli('status')).stdout).toMatch(/^NOT WELL: The platform refuses the token since /);
-    expect((await done('token rollback')).stdout).not.toContain('Warning');
+    expect((await done('token rollback --yes')).stdout).not.toContain('Warning');
   });
 
   it('is not rotated to one that the platform refuses', async () => {

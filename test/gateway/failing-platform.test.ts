@@ -114,7 +114,7 @@ describe('failed calls in a row', () => {
     await gateway.manage('POST', '/doctor');
     expect(await verdict(gateway)).toMatchObject({
       level: 'warning',
-      findings: [{ recovered: true, says: expect.stringContaining('10 of 11 calls within') }],
+      findings: [{ recovered: true, says: expect.stringContaining(': 10 of 11 within') }],
     });
   });
 
@@ -144,7 +144,7 @@ describe('the last failure', () => {
     await ask(gateway, key, 11, FAILS);
     await ask(gateway, key, 1, null);
     expect((await verdict(gateway)).findings[0]?.says).toBe(
-      'The platform recovered at 12:00 UTC; 11 of 12 calls within the last 5 minutes failed.',
+      'Platform calls failed at 12:00 UTC: 11 of 12 within the last 5 minutes.',
     );
     gateway.clock.pass(6 * MINUTE);
     expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
@@ -184,7 +184,7 @@ describe('the share of failed calls', () => {
     await ask(gateway, key, 5, FAILS);
     gateway.clock.pass(4 * MINUTE);
     await ask(gateway, key, 1, null);
-    expect((await readyz(gateway)).platform).toMatch(/^calls fail: 5 of 16 .*; recovered at/);
+    expect((await readyz(gateway)).platform).toMatch(/^calls failed from 12:00 to 12:04 UTC: 5 of 16 /);
     gateway.clock.pass(MINUTE + 10 * SECOND);
     expect((await readyz(gateway)).platform).toBe('ok');
     await ask(gateway, key, 10, FAILS);

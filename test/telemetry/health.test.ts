@@ -142,7 +142,7 @@ describe('platform calls that failed until a call succeeded', () => {
       level: 'warning',
       findings: [
         {
-          says: 'The platform recovered at 12:01 UTC; 11 of 12 calls within the last 5 minutes failed.',
+          says: 'Platform calls failed until 12:01 UTC: 11 of 12 within the last 5 minutes.',
           do: 'Nothing now: if no more calls fail, this ends within five minutes.',
           recovered: true,
         },

@@ -1,5 +1,5 @@
 /** Keys that end soon: a warning of `doctor`, a note of `status`. */
-import { roughly } from '../../lib/words.js';
+import { timeLeft } from '../../lib/words.js';
 import type { Services } from '../../server/services.js';
 import type { KeyRecord } from '../../teams/auth/key-record.js';
 
@@ -26,4 +26,4 @@ export const endingKeys = (directory: Services['directory'], nowMs: number): rea
 
 /** E.g. `'dashboards' of team growth ends in 3 days`; the id of a key without a label. */
 export const describeKey = (key: KeyRecord, nowMs: number): string =>
-  `'${key.label || key.id}' of team ${key.teamId} ends in ${roughly(endsAtMs(key) - nowMs)}`;
+  `'${key.label || key.id}' of team ${key.teamId} ends in ${timeLeft(endsAtMs(key) - nowMs)}`;
