@@ -41,7 +41,7 @@ export function createGateway({
     const { arrivedAtMs: nowMs } = context;
     // Nothing cached is touched before a team may see what it requests: 403.
     checkQuery(caller, query.access);
-    call.trace.isLookedUp = true;
+    call.trace.lookedUp = query.question.report;
     const finished = memory.find(memoryKey, query.question.report, context.directives.maxAgeMs, nowMs);
     if (finished === null) return fetchAnswer(call, caller, query, context, memoryKey);
     memory.used(query.question, finished, nowMs);

@@ -111,8 +111,14 @@ export interface Ended {
 /** What a request counts as, in usage, series, ledger and metrics alike. */
 export type Counted = ReturnType<typeof classify>;
 
-/** @param status as sent; errors of tools have 200 */
-export function classify(ended: Ended, status: number) {
+/** Addresses that need a key. */
+const NEEDS_KEY = /^\/(?:api|gateway|mcp)(?:[/?]|$)/;
+
+/**
+ * @param status as sent; errors of tools have 200
+ * @param target path and query
+ */
+export function classify(ended: Ended, status: number, target: string) {
   const { team, subject, outcome, tier, code, via, rows, bytesOut, plainCalls, platformCalls } = ended;
   const isError = status >= 400 || outcome === 'error' || outcome === 'failed';
   const isReport = isOfReport(outcome);
@@ -122,9 +128,9 @@ export function classify(ended: Ended, status: number) {
     bytesOut,
     /**
      * Reports, pass-through, calls about reports, tools, and whatever was refused. Probes, pages, `me`, series and session do
-     * not count.
+     * not count, nor does, without a key, what needs none: a browser asks for an icon.
      */
-    isCounted: subject !== null || code !== null,
+    isCounted: subject !== null || (code !== null && (team !== null || NEEDS_KEY.test(target))),
     /** Of a hit. */
     tier: outcome === 'hit' ? tier : null,
     /** How one counts that was not answered. */

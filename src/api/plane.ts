@@ -5,9 +5,12 @@ import { statusOf } from '../errors.js';
 import { uptimeMs } from '../lib/time.js';
 import { classify } from '../outcome.js';
 import type { Services } from '../server/services.js';
+import type { Log } from '../telemetry/logger.js';
+import type { LookedUp } from '../telemetry/trace.js';
 import type { Readiness } from './data/health.js';
 import {
   type Accounted,
+  cleanText,
   type Finish,
   finishAnswers,
   GUESSES,
@@ -88,13 +91,13 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       const traceId = tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
       logRequest(log, plane, request, status, durationMs, complete, traceId);
       const { code, team } = request.trace;
-      const counted = classify(request.trace, status);
+      const counted = classify(request.trace, status, request.originalUrl);
       const { waitedMs } = request.trace;
       metrics.request(plane, status, counted.outcome ?? 'none', team, durationMs - waitedMs);
       if (code !== null) metrics.count('problems', { plane, code });
       if (counted.tier !== null) metrics.count('report_hits', { tier: counted.tier });
       if (!isData) return;
-      const isFailed = code !== null && status >= 400;
+      const isFailed = code !== null && counted.isCounted;
       if (isFailed || (tail.isOn && (team !== null || code !== null))) {
         const line = tailLine(request, status, durationMs, services);
         if (tail.isOn) tail.note(line);
@@ -107,6 +110,17 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
   };
 }
 
+const MAX_ID_CHARS = 64;
+
+/** An advertiser is whatever the caller sent. */
+function shownReport(
+  { endpoint, account, from, to }: LookedUp,
+  clean: Log['clean'],
+): NonNullable<TailLine['report']> {
+  const advertiserId = account === null ? null : cleanText(account.slice(0, MAX_ID_CHARS), clean);
+  return { endpoint, advertiserId, from, to };
+}
+
 /** The request's line in a tail. */
 function tailLine(
   request: Accounted,
@@ -114,7 +128,8 @@ function tailLine(
   durationMs: number,
   { log, recentCalls }: Pick<Services, 'log' | 'recentCalls'>,
 ): Omit<TailLine, 'at'> {
-  const { team, key, outcome, code, via, platformCalls, rows, bytesOut, callFailure } = request.trace;
+  const { team, key, outcome, code, via, platformCalls, rows, bytesOut, callFailure, lookedUp } =
+    request.trace;
   // No call was made, because earlier ones failed.
   const cause = code === 'upstream_circuit_open' ? recentCalls.last().why : callFailure;
   return {
@@ -122,6 +137,7 @@ function tailLine(
     key,
     method: request.method,
     path: shownPath(request, log.clean),
+    ...(lookedUp === null ? {} : { report: shownReport(lookedUp, log.clean) }),
     status,
     outcome,
     ...(code === null ? {} : { code }),

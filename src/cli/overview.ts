@@ -219,7 +219,7 @@ function outcomeOf(after: unknown): string {
 }
 
 /** A duration counts back from now. A date is parsed by the gateway. */
-function sinceOf(text: string, nowMs: number): string {
+export function sinceOf(text: string, nowMs: number): string {
   const seconds = readSpan(text);
   if (seconds !== null) return new Date(nowMs - seconds * 1000).toISOString();
   if (/^\d{4}-/.test(text)) return text;

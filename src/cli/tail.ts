@@ -1,5 +1,6 @@
 /** `dsp-gateway tail` and `requests show`: requests of the data plane, live, and failed ones by id. */
-import { findRequest, tail } from '../api/operations/overview.js';
+import type { AnswerOf } from '../api/operations/operation.js';
+import { findRequest, listRequests, tail } from '../api/operations/overview.js';
 import { parseObject } from '../lib/json.js';
 import { sleep } from '../lib/time.js';
 import { OUTCOMES } from '../outcome.js';
@@ -7,9 +8,10 @@ import { call, type Given, steps } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
 import { group } from './define.js';
 import { readId } from './flags.js';
+import { sinceOf } from './overview.js';
 import { plainJson, plainLine } from './plain-text.js';
 import { counted } from './span.js';
-import { renderFields } from './table.js';
+import { renderFields, renderRows } from './table.js';
 import { CYAN, GREEN, GREY, painter, RED, type Terminal, YELLOW } from './terminal.js';
 
 const RETRY_MS = 1000;
@@ -99,9 +101,62 @@ function shownLine(text: string, terminal: Terminal, json = false): string {
   ].join('  ');
 }
 
+type Failed = AnswerOf<typeof findRequest>;
+
+const periodOf = ({ report }: Failed): string =>
+  report === undefined || report.from === null ? '-' : `${report.from} to ${report.to}`;
+
+function describeRequests({ requests, more, searched, processes }: AnswerOf<typeof listRequests>): string {
+  const unheard = searched < processes ? `${searched} of ${processes} processes answered in time.\n` : '';
+  if (requests.length === 0) return `There are no such requests.\n${unheard}`;
+  const rows = renderRows<Failed>(requests, [
+    'at',
+    ['team', ({ team }) => team ?? '-'],
+    'status',
+    ['problem', (one) => problemOf(one)],
+    ['report', ({ report, path }) => report?.endpoint ?? path],
+    ['advertiser', ({ report }) => report?.advertiserId ?? '-'],
+    ['period', periodOf],
+    ['request id', 'requestId'],
+  ]);
+  const rest =
+    more === 0 ? '' : `and ${more} more: narrow the list with --team or --since, or raise --limit\n`;
+  return `${rows}${rest}${unheard}`;
+}
+
 export const addRequestsCommands = group(
   'requests',
-  'Find requests.',
+  'Find failed requests.',
+  call({
+    name: 'list',
+    operation: listRequests,
+    description:
+      'List requests that were answered with a problem, newest first, among the last 2,000 of each process; older ones are in the log.',
+    examples: [
+      'requests list --failed --since 1h',
+      'requests list --team growth --json | jq .requests[].requestId',
+    ],
+    own: (added) => added.option('--failed', 'only reports that could not be answered, not what was refused'),
+    flags: {
+      outcome: null,
+      team: { flag: '--team <team>', about: 'only this team', read: readId },
+      since: {
+        flag: '--since <time>',
+        about: 'since an ISO date or time, or for a duration such as 1h or 7d',
+      },
+      until: { flag: '--until <time>', about: 'until an ISO date or time' },
+      limit: { about: 'number of requests, at most 200', usual: 50 },
+    },
+    prepare({ values, options, terminal }: Given<typeof listRequests, { readonly failed?: boolean }>) {
+      const { since } = values;
+      return {
+        ...values,
+        ...(options.failed ? { outcome: 'failed' } : {}),
+        ...(since === undefined ? {} : { since: sinceOf(String(since), terminal.nowMs()) }),
+      };
+    },
+    render: describeRequests,
+  }),
   call({
     name: 'show',
     operation: findRequest,
@@ -115,6 +170,13 @@ export const addRequestsCommands = group(
         ['team', found.team ?? 'without a valid key'],
         ['key', found.key ?? '-'],
         ['request', `${found.method} ${found.path}`],
+        ...(found.report === undefined
+          ? []
+          : ([
+              ['report', found.report.endpoint],
+              ['advertiser', found.report.advertiserId ?? '-'],
+              ['period', periodOf(found)],
+            ] as const)),
         ['status', `${found.status} ${problemOf(found)}`],
         ['outcome', found.outcome ?? '-'],
         ['platform', counted(found.platformCalls, 'call')],

@@ -86,7 +86,7 @@ export const addTokenCommands = group(
     name: 'rollback',
     operation: rollbackToken,
     description: 'Reactivate the previous token; one that the platform has refused only with --force.',
-    examples: ['token rollback', 'token rollback --force --yes'],
+    examples: ['token rollback --yes', 'token rollback --force --yes'],
     confirm: () =>
       'Calls will be made with the previous token from now on, and the active one becomes the previous.',
     render: (answer, given) =>

@@ -57,6 +57,16 @@ export function whyFailed(call: CallReport): string {
 /** Maximum recorded steps and calls of a request. */
 const MOST_STAGES = 100;
 
+/** What names a report for people. */
+export interface LookedUp {
+  readonly endpoint: string;
+  /** The first advertiser in the request. */
+  readonly account: string | null;
+  /** ISO days; null: without a period. */
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
 /** Facts about one request, for its log line, headers and metrics. */
 export class Trace {
   team: string | null = null;
@@ -68,8 +78,8 @@ export class Trace {
   /** The protocol, if not plain HTTP. */
   via: 'mcp' | null = null;
   outcome: Outcome | null = null;
-  /** Whether an admitted report is looked up in the cache; if it then fails, that counts in the hit rate. */
-  isLookedUp = false;
+  /** The admitted report, once it is looked up in the cache; if it then fails, that counts in the hit rate. */
+  lookedUp: LookedUp | null = null;
   /** Where a hit was found. */
   tier: CacheStatus['tier'] = null;
   /** Problem code of the response. */

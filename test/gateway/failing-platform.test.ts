@@ -246,8 +246,12 @@ it('a failed request is found by its id, with the cause, also while no call is m
     team: 'team-1',
     status: 503,
     code: 'upstream_circuit_open',
+    title: expect.any(String),
     cause: 'status 500',
+    report: { endpoint: 'campaigns/get', advertiserId: '1' },
   });
+  const listed = await gateway.manage('GET', '/requests?outcome=failed&limit=2');
+  expect(listed).toMatchObject({ requests: [found, {}], more: 1, searched: 1, processes: 1 });
   const unknown = await gateway.admin.inject({
     url: '/admin/v1/requests/nobody',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
@@ -295,6 +299,8 @@ it('a failed report counts the same in usage, series and ledger, whichever way i
   expect(await agent.call('query_report', { advertiserId: 'x y' })).toMatchObject({ isError: true });
   await gateway.report(key, `${cached}&byCampaign=1`, { headers: { 'cache-control': 'only-if-cached' } });
   await gateway.call('/api/v1/report/campaigns/get');
+  // What a browser asks for by itself needs no key.
+  for (const path of ['/favicon.ico', '/docs/nothere', '/nothere']) await gateway.call(path);
   await gateway.services.settled();
   await gateway.services.tally.flush();
   const { usage } = (await gateway.manage('GET', '/usage')) as { usage: readonly object[] };

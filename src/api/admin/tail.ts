@@ -1,10 +1,12 @@
-/** Requests on the data plane: live, `GET /admin/v1/tail`, and failed ones by id, `GET /admin/v1/requests/{id}`. */
+/** Requests on the data plane: live, `GET /admin/v1/tail`, and failed ones as a list and by id, `GET /admin/v1/requests`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { GatewayError } from '../../errors.js';
+import { isIsoDate } from '../../config/values.js';
+import { CATALOGUE, GatewayError, invalidQuery } from '../../errors.js';
 import type { Services } from '../../server/services.js';
-import { findRequest, tail as tailOperation } from '../operations/overview.js';
+import { findRequest, listRequests, tail as tailOperation } from '../operations/overview.js';
 import { FAILED_REQUESTS_KEPT } from '../tail/failed-requests.js';
 import { createTailStream } from '../tail/stream.js';
+import type { TailLine } from '../tail/tail.js';
 import { serve } from './serve.js';
 
 interface TailRoutesOptions extends Pick<Services, 'tail' | 'failedRequests' | 'clock'> {
@@ -17,12 +19,19 @@ export function registerTail(app: FastifyInstance, options: TailRoutesOptions): 
   const { tail, failedRequests, clock, stopping, checkAgain } = options;
   serve(app, findRequest, async ({ params: { id } }) => {
     const { line, searched, processes } = await failedRequests.find(id);
-    if (line !== null) return line;
+    if (line !== null) return shownRequest(line);
     const kept = FAILED_REQUESTS_KEPT.toLocaleString('en-US');
     throw new GatewayError('not_found', {
       detail: `No request with this id is among the last ${kept} that each process answered with a problem; ${searched} of ${processes} ${processes === 1 ? 'process was' : 'processes were'} searched.`,
       help: 'Search the log for the id: each request is a line with its requestId, also older ones and those before a restart.',
     });
+  });
+  serve(app, listRequests, async ({ query }) => {
+    const { outcome = null, team = null, limit = 50 } = query;
+    const [fromMs, untilMs] = [timeOf('since', query.since), timeOf('until', query.until)];
+    const filter = { outcome, team, fromMs, untilMs, limit, oldest: false };
+    const { lines, all, ...searched } = await failedRequests.list(filter);
+    return { requests: lines.map(shownRequest), more: Math.max(0, all - lines.length), ...searched };
   });
   serve(app, tailOperation, async (request, reply) => {
     const { team = null, outcome = null, seconds } = request.query;
@@ -40,4 +49,23 @@ export function registerTail(app: FastifyInstance, options: TailRoutesOptions): 
       createTailStream({ tail, team, outcome, durationMs, mayContinue, monotonicMs: clock.monotonicMs }),
     );
   });
+}
+
+const TITLES: Readonly<Record<string, { readonly title: string }>> = CATALOGUE;
+
+/** A code of another release has no words here. */
+function shownRequest(line: TailLine) {
+  const title = TITLES[line.code ?? '']?.title;
+  return title === undefined ? line : { ...line, title };
+}
+
+/** @throws GatewayError `invalid_query` */
+function timeOf(param: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (!isIsoDate(text))
+    throw invalidQuery({
+      param,
+      message: 'must be an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z',
+    });
+  return Date.parse(text);
 }

@@ -101,7 +101,7 @@ async function answerTo(
 ) {
   const question = { ...asked, form: 'rows' as const };
   const { report, series } = question;
-  trace.isLookedUp = true;
+  trace.lookedUp = report;
   const nowMs = g.now();
   const context = {
     id,

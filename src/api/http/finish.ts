@@ -120,8 +120,10 @@ function loggedPath({ trace, originalUrl }: Pick<Accounted, 'trace' | 'originalU
 }
 
 /** The logged path, for output other than the log. */
-export const shownPath = (request: Accounted, clean: Log['clean']) =>
-  JSON.parse(`"${clean(loggedPath(request))}"`) as string;
+export const shownPath = (request: Accounted, clean: Log['clean']) => cleanText(loggedPath(request), clean);
+
+/** Text of a caller without secrets, for output other than the log. */
+export const cleanText = (text: string, clean: Log['clean']) => JSON.parse(`"${clean(text)}"`) as string;
 
 function describe(cause: unknown): unknown {
   return cause instanceof Error ? { type: cause.name, message: cause.message, stack: cause.stack } : cause;

@@ -222,32 +222,66 @@ export const tail = status('tail', 'viewer', 'GET /admin/v1/tail', {
   problems: ['invalid_query', 'not_ready'],
 });
 
+const FailedRequest = titled('FailedRequest', {
+  at: instant('When it was answered.'),
+  team: nullable(Type.String(), 'Null: without a valid key.'),
+  key: nullable(Type.String()),
+  method: Type.String(),
+  path: text('Without its query.'),
+  report: Type.Optional(
+    titled('RequestedReport', {
+      endpoint: Type.String(),
+      advertiserId: nullable(Type.String(), 'The first one in the request; null: none.'),
+      from: nullable(day('First day.'), 'Null: no period.'),
+      to: nullable(day('Last day.')),
+    }),
+  ),
+  status: Type.Integer(),
+  outcome: nullable(Type.String()),
+  code: Type.Optional(text('Of the problem.')),
+  title: Type.Optional(text('The code in words.')),
+  cause: Type.Optional(
+    text(
+      'Why the platform call failed that the problem is due to, in a few words; absent: it is not due to one.',
+    ),
+  ),
+  via: Type.Optional(text('Its protocol, if not plain HTTP.')),
+  platformCalls: count,
+  ms: Type.Number(),
+  rows: count,
+  bytes: count,
+  requestId: Type.String(),
+});
+
 export const findRequest = status('findRequest', 'viewer', 'GET /admin/v1/requests/:id', {
   summary: 'A failed request of the data plane, by its id',
   path: { id: 'requestId of the problem, which is also `x-request-id` of the answer.' },
-  answer: titled('FailedRequest', {
-    at: instant('When it was answered.'),
-    team: nullable(Type.String(), 'Null: without a valid key.'),
-    key: nullable(Type.String()),
-    method: Type.String(),
-    path: text('Without its query.'),
-    status: Type.Integer(),
-    outcome: nullable(Type.String()),
-    code: Type.Optional(text('Of the problem.')),
-    cause: Type.Optional(
-      text(
-        'Why the platform call failed that the problem is due to, in a few words; absent: it is not due to one.',
-      ),
-    ),
-    via: Type.Optional(text('Its protocol, if not plain HTTP.')),
-    platformCalls: count,
-    ms: Type.Number(),
-    rows: count,
-    bytes: count,
-    requestId: Type.String(),
-  }),
+  answer: FailedRequest,
   about: 'The request.',
   problems: ['not_found'],
+});
+
+export const listRequests = status('listRequests', 'viewer', 'GET /admin/v1/requests', {
+  summary: 'Requests of the data plane that were answered with a problem, newest first',
+  query: Type.Object({
+    outcome: Type.Optional(
+      Type.Enum([...OUTCOMES], {
+        description: 'Only requests with this outcome, e.g. failed: reports that could not be answered.',
+      }),
+    ),
+    team: ofTeam('Only requests of this team.'),
+    since: Type.Optional(text('Only requests at or after this ISO date or time.')),
+    until: Type.Optional(text('Only requests at or before this ISO date or time.')),
+    limit: Type.Optional(integer(1, 200, 'Number of requests; 50 by default.')),
+  }),
+  answer: Type.Object({
+    requests: Type.Array(FailedRequest),
+    more: Type.Integer({ minimum: 0, description: 'Further ones beyond the limit.' }),
+    searched: Type.Integer({ description: 'Processes that have answered.' }),
+    processes: Type.Integer({ description: 'All processes; each keeps its last 2,000.' }),
+  }),
+  about: 'Those in memory of the running processes; older ones are in the log.',
+  problems: ['invalid_query'],
 });
 
 export const getUsage = operations('usage')('getUsage', 'viewer', 'GET /admin/v1/usage', {

@@ -1,6 +1,6 @@
 /**
- * The last requests of the data plane that were answered with a problem, in memory of each process, found by id. A process
- * that does not have it asks the others over the store's bus.
+ * The last requests of the data plane that were answered with a problem, in memory of each process, found by id or listed. A
+ * process asks the others over the store's bus.
  */
 import type { Logger } from 'pino';
 import { randomId } from '../../lib/chance.js';
@@ -26,58 +26,120 @@ interface FailedRequestsOptions {
   readonly replicas: { readonly count: number };
 }
 
-export interface Search {
-  readonly line: TailLine | null;
-  /** Processes that have answered, this one included. */
+/** How many processes have answered, this one included, of how many. */
+interface Searched {
   readonly searched: number;
   readonly processes: number;
 }
 
+export interface Filter {
+  /** Null: all, here and below. */
+  readonly team: string | null;
+  /** `failed`: reports that could not be answered, not what was refused. */
+  readonly outcome: string | null;
+  /** Time of the answer, epoch milliseconds, both included. */
+  readonly fromMs: number | null;
+  readonly untilMs: number | null;
+  /** The oldest ones, oldest first; else the newest, newest first. */
+  readonly oldest: boolean;
+  readonly limit: number;
+}
+
+type Wanted = { readonly id: string } | { readonly filter: Filter };
+
+interface Found {
+  readonly lines: readonly TailLine[];
+  /** How many there are, with those beyond the limit. */
+  readonly all: number;
+}
+
+const NONE: Found = { lines: [], all: 0 };
+
 export function createFailedRequests({ bus, clock, logger, replicas }: FailedRequestsOptions) {
   const self = randomId();
-  const lines = createLastUsed<TailLine>(FAILED_REQUESTS_KEPT);
+  const kept = createLastUsed<TailLine>(FAILED_REQUESTS_KEPT);
 
   const publish = (channel: string, message: object): void => {
     bus.publish(channel, JSON.stringify(message)).catch((error: unknown) => {
-      logger.debug({ err: error }, 'failed to publish a search for a request');
+      logger.debug({ err: error }, 'failed to publish a search for requests');
     });
   };
 
+  function foundHere(wanted: Wanted): Found {
+    if ('filter' in wanted) {
+      const newest = [...kept.values()];
+      return select(wanted.filter.oldest ? newest.reverse() : newest, wanted.filter);
+    }
+    const line = kept.peek(wanted.id);
+    return line === undefined ? NONE : { lines: [line], all: 1 };
+  }
+
   const stopListening = bus.subscribe(WANTED, (message) => {
-    const { id, search, by } = parseObject(message) ?? {};
-    if (typeof id === 'string' && by !== self) publish(FOUND, { search, line: lines.get(id) ?? null });
+    const { wanted, search, by } = parseObject(message) ?? {};
+    if (typeof wanted !== 'object' || wanted === null || by === self) return;
+    publish(FOUND, { search, ...foundHere(wanted as unknown as Wanted) });
   });
 
-  /** Asks the others until one has it, all have answered, or time is up. */
-  function askOthers(id: string, processes: number): Promise<Search> {
-    return new Promise((resolve) => {
+  /** Asks the others until one has enough, all have answered, or time is up. */
+  function askOthers(wanted: Wanted, processes: number, isEnough: (found: Found) => boolean) {
+    return new Promise<Searched & { readonly found: readonly Found[] }>((resolve) => {
       const search = randomId();
-      let searched = 1;
-      const end = (line: TailLine | null) => {
+      const found: Found[] = [];
+      const end = () => {
         stopTimer(timer);
         stopHearing();
-        resolve({ line, searched, processes });
+        resolve({ found, searched: found.length + 1, processes });
       };
-      const timer = startTimer(() => end(null), WAIT_MS);
+      const timer = startTimer(end, WAIT_MS);
       const stopHearing = bus.subscribe(FOUND, (message) => {
-        const { search: of, line } = parseObject(message) ?? {};
-        if (of !== search) return;
-        searched += 1;
-        if (line) end(line as unknown as TailLine);
-        else if (searched >= processes) end(null);
+        const { search: of, lines, all } = parseObject(message) ?? {};
+        if (of !== search || !Array.isArray(lines)) return;
+        const one = { lines: lines as unknown as TailLine[], all: Number(all) || 0 };
+        found.push(one);
+        if (isEnough(one) || found.length + 1 >= processes) end();
       });
-      publish(WANTED, { id, search, by: self });
+      publish(WANTED, { wanted, search, by: self });
     });
+  }
+
+  /** Here, and if that is not enough, at all others. */
+  async function search(wanted: Wanted, isEnough: (found: Found) => boolean) {
+    const [here, processes] = [foundHere(wanted), Math.max(1, replicas.count)];
+    if (processes === 1 || isEnough(here)) return { found: [here], searched: 1, processes };
+    const others = await askOthers(wanted, processes, isEnough);
+    return { ...others, found: [here, ...others.found] };
   }
 
   return {
     note(line: Omit<TailLine, 'at'>): void {
-      lines.set(line.requestId, { at: new Date(clock.now()).toISOString(), ...line });
+      kept.set(line.requestId, { at: new Date(clock.now()).toISOString(), ...line });
     },
-    async find(id: string): Promise<Search> {
-      const [line, processes] = [lines.get(id) ?? null, Math.max(1, replicas.count)];
-      return line !== null || processes === 1 ? { line, searched: 1, processes } : askOthers(id, processes);
+    async find(id: string): Promise<Searched & { readonly line: TailLine | null }> {
+      const { found, ...rest } = await search({ id }, ({ lines }) => lines.length > 0);
+      return { line: found.flatMap(({ lines }) => lines)[0] ?? null, ...rest };
+    },
+    async list(filter: Filter): Promise<Searched & Found> {
+      const { found, ...rest } = await search({ filter }, () => false);
+      const { lines } = select(
+        found.flatMap((one) => one.lines),
+        filter,
+      );
+      return { lines, all: found.reduce((sum, one) => sum + one.all, 0), ...rest };
     },
     close: stopListening,
   };
+}
+
+/** @param lines those of the same millisecond in the order of the filter */
+function select(lines: readonly TailLine[], filter: Filter): Found {
+  const { team, outcome, fromMs, untilMs, oldest, limit } = filter;
+  const isWanted = (line: TailLine) => {
+    const atMs = Date.parse(line.at);
+    if (outcome !== null && line.outcome !== outcome) return false;
+    if (team !== null && line.team !== team) return false;
+    return (fromMs === null || atMs >= fromMs) && (untilMs === null || atMs <= untilMs);
+  };
+  const sign = oldest ? 1 : -1;
+  const wanted = lines.filter(isWanted).sort((one, other) => sign * one.at.localeCompare(other.at));
+  return { lines: wanted.slice(0, limit), all: wanted.length };
 }

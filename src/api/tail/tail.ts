@@ -18,6 +18,14 @@ export interface TailLine {
   readonly path: string;
   readonly status: number;
   readonly outcome: string | null;
+  /** Of a report: what was asked. */
+  readonly report?: {
+    readonly endpoint: string;
+    readonly advertiserId: string | null;
+    /** ISO days. */
+    readonly from: string | null;
+    readonly to: string | null;
+  };
   /** Of the problem, if it is answered with one. */
   readonly code?: string;
   /** Why the platform call failed that the problem is due to, in a few words. */

@@ -278,7 +278,8 @@ describe('the admin plane', () => {
     }
     const failed = await data.call('GET', `${REPORT}?dateFrom=nonsense`, { key });
     const { requestId } = JSON.parse(failed.text) as { requestId: string };
-    expect((await read(admin, `/admin/v1/requests/${requestId}`)).status).toBe(200);
+    for (const path of [`/${requestId}`, '?outcome=error&team=a&since=2026-11-01&limit=5'])
+      expect((await read(admin, `/admin/v1/requests${path}`)).status).toBe(200);
     await change('PATCH', '/admin/v1/teams/a', { name: 'Another' });
     const declared = { teams: [{ id: 'declared' }] };
     await change('POST', '/admin/v1/teams/apply', { ...declared, dryRun: true });
@@ -371,6 +372,7 @@ describe('the admin plane', () => {
       '/audit?limit=0',
       '/usage?from=x',
       '/tail?seconds=0',
+      '/requests?limit=201',
       '/series',
       '/series/teams',
       '/cache/explain',

@@ -11,9 +11,9 @@ const FAILED = {
   ...{ rows: 0, bytes: 99, requestId: 'r1' },
 };
 
-function processes(count: number) {
+function processes(count: number, clock = createStandingClock()) {
   const { logger } = createRecordedLog();
-  const [bus, clock] = [createLocalBus(logger), createStandingClock()];
+  const bus = createLocalBus(logger);
   return Array.from({ length: count }, () => {
     const one = createFailedRequests({ bus, clock, logger, replicas: { count } });
     onTestFinished(one.close);
@@ -35,4 +35,38 @@ it('a single process asks nobody, and forgets the oldest requests', async () => 
   for (let at = 0; at <= FAILED_REQUESTS_KEPT; at += 1) one?.note({ ...FAILED, requestId: `r${at}` });
   expect(await one?.find('r0')).toEqual({ line: null, searched: 1, processes: 1 });
   expect(await one?.find('r1')).toMatchObject({ line: { requestId: 'r1' } });
+});
+
+const EVERY = { team: null, outcome: null, fromMs: null, untilMs: null, oldest: false, limit: 10 };
+
+it('the requests of all processes are listed together, newest first or oldest first, with the number beyond the limit', async () => {
+  const clock = createStandingClock();
+  const [one, other] = processes(2, clock);
+  for (const [at, process] of [one, other, one, other].entries()) {
+    process?.note({ ...FAILED, requestId: `r${at}` });
+    clock.pass(1000);
+  }
+  const listed = async (changes: Partial<typeof EVERY>) => {
+    const { lines, all, searched } = (await one?.list({ ...EVERY, ...changes })) ?? { lines: [] };
+    return [lines.map(({ requestId }) => requestId), all, searched];
+  };
+  expect(await listed({})).toEqual([['r3', 'r2', 'r1', 'r0'], 4, 2]);
+  expect(await listed({ limit: 1 })).toEqual([['r3'], 4, 2]);
+  expect(await listed({ limit: 3, oldest: true })).toEqual([['r0', 'r1', 'r2'], 4, 2]);
+});
+
+it('a list has the requests of a team, of an outcome, and of a time', async () => {
+  const clock = createStandingClock();
+  const [one] = processes(1, clock);
+  const fromMs = clock.now();
+  one?.note(FAILED);
+  clock.pass(1000);
+  one?.note({ ...FAILED, requestId: 'refused', outcome: 'error' });
+  clock.pass(1000);
+  one?.note({ ...FAILED, requestId: 'other', team: 'emea' });
+  const listed = async (changes: object) =>
+    (await one?.list({ ...EVERY, ...changes }))?.lines.map(({ requestId }) => requestId);
+  expect(await listed({ team: 'emea' })).toEqual(['other']);
+  expect(await listed({ outcome: 'failed' })).toEqual(['other', 'r1']);
+  expect(await listed({ fromMs: fromMs + 1, untilMs: fromMs + 1999 })).toEqual(['refused']);
 });

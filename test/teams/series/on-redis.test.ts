@@ -8,7 +8,7 @@ import { startRedis } from '../../support/redis.js';
 import { createTestClock } from '../../support/test-clock.js';
 import { openTally } from '../tally/open-tally.js';
 
-const hitOf = (team: string) => classify(endedRequest({ team, tier: 'store' }), 200);
+const hitOf = (team: string) => classify(endedRequest({ team, tier: 'store' }), 200, '/api/');
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 it('three processes count each request once, whatever Redis leaves unanswered', async () => {

@@ -75,7 +75,7 @@ const MISS = endedRequest({
 });
 type Series = ReturnType<typeof open>['series'];
 function add(series: Series, request: Ended, status: number, ms: number): void {
-  series.add(classify(request, status), ms);
+  series.add(classify(request, status, '/api/'), ms);
 }
 function addHit(series: Series, team: string, tier: 'l1' | 'store', plainCalls: number, ms: number): void {
   add(series, endedRequest({ team, tier, plainCalls }), 200, ms);

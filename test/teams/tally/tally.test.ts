@@ -72,7 +72,7 @@ it('two processes that start again count each request once, whatever becomes of 
       for (const { who, requests, fates, passMs, isRestarted } of steps) {
         const tally = processes[who] as (typeof processes)[number];
         for (const one of requests) {
-          const counted = classify(endedRequest(one), 200);
+          const counted = classify(endedRequest(one), 200, '/api/');
           tally.add(counted, 5);
           tally.addCall(one.team);
           tally.lastUse.note(one.team);
@@ -142,7 +142,7 @@ it('a process that is killed loses what it counted since its last batch, and not
   const clock = createTestClock();
   const { state, counters, start } = await openStore(clock);
   const killed = start();
-  const hit = classify(endedRequest(), 200);
+  const hit = classify(endedRequest(), 200, '/api/');
   killed.add(hit, 1);
   state.fates = ['unanswered'];
   expect(await killed.flush()).toBe(false);
@@ -155,7 +155,7 @@ it('keeps minutes for the hours that are shown, hours for 92 days, and days for 
   const clock = createTestClock();
   const { state, start } = await openStore(clock);
   const tally = start();
-  tally.add(classify(endedRequest(), 200), 1);
+  tally.add(classify(endedRequest(), 200, '/api/'), 1);
   tally.lastUse.note('key_a');
   await tally.flush();
   expect(state.lifetimes.size).toBe(7);
@@ -175,7 +175,7 @@ it('minutes pile up no longer than they are shown while the store is away, and h
   const { state, counters, start } = await openStore(clock);
   const tally = start();
   for (let minute = 0; minute < 30 * 60; minute += 7) {
-    tally.add(classify(endedRequest(), 200), 1);
+    tally.add(classify(endedRequest(), 200, '/api/'), 1);
     clock.advance(7 * MINUTE);
   }
   await tally.flush();

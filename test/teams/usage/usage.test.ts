@@ -21,7 +21,7 @@ const fieldsOf = (cell: Cell) => new Map([...cell].map((count, at) => [fieldOf(0
 function counted(changes: Partial<Answered>): Readonly<Record<string, number>> {
   const { status, ...ended } = { status: 200, ...endedRequest(), ...changes };
   const cell = emptyCell();
-  addRequest(cell, classify(ended, status), 1, 1);
+  addRequest(cell, classify(ended, status, '/api/'), 1, 1);
   const { day: _, team: __, ...counts } = usageOf('2026-11-21', 'a', fieldsOf(cell));
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
@@ -140,7 +140,7 @@ async function open(options: { readonly everyMs?: number } = {}) {
 /** Requests that nobody else counts as anything, unless they are changed. */
 function ask(tally: Pick<Tally, 'add'>, team: string, times: number, changes: Partial<Ended> = {}): void {
   const one = endedRequest({ team, outcome: 'pass', plainCalls: 0, ...changes });
-  for (let at = 0; at < times; at += 1) tally.add(classify(one, 200), 1);
+  for (let at = 0; at < times; at += 1) tally.add(classify(one, 200, '/api/'), 1);
 }
 
 describe('usage', () => {
