@@ -6,9 +6,11 @@ import { mergeDocument } from '../store/shared-tallies.js';
 import { joinFailures } from '../telemetry/failures.js';
 import type { Health } from '../telemetry/health.js';
 import {
+  failedOf,
   INCIDENTS_KEPT_MS,
   type Incident,
   Incidents,
+  minutesOf,
   noteIncidents,
   type Seen,
   spansOf,
@@ -18,17 +20,25 @@ import {
 const DOCUMENT = 'incidents';
 /** While an incident lasts, and for a while after it, its failed reports are counted anew so often. */
 const EVERY_MS = 5000;
-const FOLLOWED_MS = 60_000;
+const FOLLOWED_MS = 120_000;
+const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
+/** Failed reports of an incident that are named by their request ids. */
+const NAMED = 3;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
 interface IncidentsOptions {
   readonly documents: Documents;
   readonly health: Pick<Health, 'own' | 'processes' | 'worst'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
-  /** Failed reports of all teams in the minutes of this time. @throws StoreUnavailable */
-  readonly failedReports: (fromMs: number, toMs: number) => Promise<number>;
+  /** Failed reports of all teams by the start of their minute, at most a day back. @throws StoreUnavailable */
+  readonly failedByMinute: (fromMs: number) => Promise<ReadonlyMap<number, number>>;
+  /** The first failed reports of this time, at most so many. */
+  readonly firstFailed: (fromMs: number, untilMs: number, limit: number) => Promise<readonly string[]>;
 }
 
-export function createIncidents({ documents, health, clock, failedReports }: IncidentsOptions) {
+export function createIncidents(options: IncidentsOptions) {
+  const { documents, health, clock, failedByMinute, firstFailed } = options;
   /** Null: not looked since this process was elected. */
   let noted: string | null = null;
   let [writtenAtMs, lookedAtMs, followedUntilMs] = [Number.NEGATIVE_INFINITY, 0, 0];
@@ -41,11 +51,28 @@ export function createIncidents({ documents, health, clock, failedReports }: Inc
     return { nowMs: clock.now(), platform, platformSince, credential, credentialSince, failures };
   }
 
-  async function count(one: Incident, nowMs: number): Promise<Incident> {
-    const untilMs = one.until === null ? nowMs : Date.parse(one.until);
-    if (nowMs - untilMs > FOLLOWED_MS) return one;
-    const counted = await failedReports(Date.parse(one.from), untilMs);
-    return { ...one, failedReports: Math.max(one.failedReports, counted) };
+  /** Counts them anew, unless their minutes are not kept any more. */
+  async function count(all: readonly Incident[], nowMs: number): Promise<readonly Incident[]> {
+    const keptMs = nowMs - DAY_MS;
+    const recent = all.map((one) => minutesOf(one, nowMs)).filter(({ untilMs }) => untilMs >= keptMs);
+    if (recent.length === 0) return all;
+    const failed = await failedByMinute(Math.min(...recent.map(({ fromMs }) => fromMs)));
+    const counts = failedOf(all, failed, nowMs);
+    return all.map((one, at) => {
+      const counted = counts[at] as number;
+      const isWhole = Date.parse(one.from) - MINUTE_MS >= keptMs;
+      return { ...one, failedReports: isWhole ? counted : Math.max(one.failedReports, counted) };
+    });
+  }
+
+  /** Processes keep failed requests for a while only. */
+  async function name(one: Incident, nowMs: number): Promise<Incident> {
+    const { fromMs, untilMs } = minutesOf(one, nowMs);
+    const { failedReports, requestIds: known = [] } = one;
+    const isKnown = known.length >= Math.min(NAMED, failedReports);
+    if (isKnown || nowMs - untilMs > FOLLOWED_MS) return one;
+    const found = await firstFailed(fromMs, untilMs, NAMED);
+    return found.length > known.length ? { ...one, requestIds: [...found] } : one;
   }
 
   const read = async (): Promise<readonly Incident[]> => {
@@ -67,7 +94,8 @@ export function createIncidents({ documents, health, clock, failedReports }: Inc
     }
     const isFollowed = atMs < followedUntilMs && atMs - writtenAtMs >= EVERY_MS;
     if (now === noted && !isFollowed) return;
-    const next = await Promise.all(noteIncidents(await read(), seen).map((one) => count(one, seen.nowMs)));
+    const all = await count(noteIncidents(await read(), seen), seen.nowMs);
+    const next = await Promise.all(all.map((one) => name(one, seen.nowMs)));
     await mergeDocument<readonly Incident[]>(documents, {
       key: DOCUMENT,
       ttlMs: INCIDENTS_KEPT_MS,
@@ -84,9 +112,20 @@ export function createIncidents({ documents, health, clock, failedReports }: Inc
     job,
     /** Newest first; null: the store does not answer. */
     list: (): Promise<readonly Incident[] | null> =>
-      read().then(
-        (all) => all.filter(wasFelt).toReversed(),
-        whenAway(() => null),
-      ),
+      read()
+        .then((all) => count(all, clock.now()))
+        .then(
+          (all) => all.filter(wasFelt).toReversed(),
+          whenAway(() => null),
+        ),
+    /** Failed reports of all incidents since this time. @throws StoreUnavailable */
+    async failedSince(fromMs: number): Promise<number> {
+      const [all, nowMs] = [await read(), clock.now()];
+      if (fromMs >= nowMs - DAY_MS) return sum(failedOf(all, await failedByMinute(fromMs), nowMs));
+      const counted = await count(all, nowMs);
+      return sum(
+        counted.filter(({ from }) => Date.parse(from) >= fromMs).map(({ failedReports }) => failedReports),
+      );
+    },
   };
 }

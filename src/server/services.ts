@@ -197,6 +197,7 @@ async function createParts(options: ServicesOptions) {
     credential: () => credential.keeper.vault().active?.fingerprint ?? null,
     onReport: credential.referenceReports.note,
   });
+  const failedRequests = createFailedRequests({ bus: store.bus, clock, logger, replicas });
   health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
   return {
     ...foundation,
@@ -205,9 +206,15 @@ async function createParts(options: ServicesOptions) {
     tally,
     usage: createUsage(tally, clock),
     series,
-    incidents: createIncidents({ ...series, documents: store.documents, health, clock }),
+    incidents: createIncidents({
+      ...{ ...series, documents: store.documents, health, clock },
+      async firstFailed(fromMs, untilMs, limit) {
+        const filter = { team: null, outcome: 'failed', fromMs, untilMs, oldest: true, limit };
+        return (await failedRequests.list(filter)).lines.map(({ requestId }) => requestId);
+      },
+    }),
     tail: createTail({ bus: store.bus, clock, logger }),
-    failedRequests: createFailedRequests({ bus: store.bus, clock, logger, replicas }),
+    failedRequests,
     purges,
     erasures,
     l1,

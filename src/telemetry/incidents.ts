@@ -17,8 +17,12 @@ export const Incident = Type.Object(
     }),
     failedReports: Type.Integer({
       minimum: 0,
-      description: 'Reports that failed in its minutes; of an incident of more than a day at least so many.',
+      description:
+        'Reports that failed in its minutes, those of a minute of two incidents at the one that began first; of an incident of more than a day at least so many.',
     }),
+    requestIds: Type.Optional(
+      Type.Array(Type.String(), { description: 'Of its first failed reports, at most three.' }),
+    ),
     teams: Type.Array(Type.String(), { description: 'Whose reports failed.' }),
   },
   { title: 'Incident' },
@@ -122,6 +126,36 @@ function addSpan(
     ];
   const from = isoOf(Math.min(fromMs, Date.parse(last.from)));
   return list.with(list.indexOf(last), { ...last, cause, from, until, teams: teamsOf(last, seen) });
+}
+
+const MINUTE_MS = 60_000;
+
+/** The minutes in which it lasts, from the start of the first to the end of the last, epoch milliseconds. */
+export function minutesOf({ from, until }: Pick<Incident, 'from' | 'until'>, nowMs: number) {
+  const minute = (ms: number) => Math.floor(ms / MINUTE_MS) * MINUTE_MS;
+  const untilMs = until === null ? nowMs : Date.parse(until);
+  return { fromMs: minute(Date.parse(from)), untilMs: minute(untilMs) + MINUTE_MS - 1 };
+}
+
+/**
+ * The only rule by which failed reports are of an incident: a minute with all its failed reports is of the first incident, by
+ * its begin, that lasts in it. So none counts twice, and those of all incidents and of no incident are all there are.
+ * @param all oldest first
+ * @param failed reports by the start of their minute, epoch milliseconds
+ * @returns failed reports of each incident
+ */
+export function failedOf(
+  all: readonly Incident[],
+  failed: ReadonlyMap<number, number>,
+  nowMs: number,
+): readonly number[] {
+  const spans = all.map((one) => minutesOf(one, nowMs));
+  const counts = all.map(() => 0);
+  for (const [atMs, count] of failed) {
+    const at = spans.findIndex(({ fromMs, untilMs }) => fromMs <= atMs && atMs <= untilMs);
+    if (at >= 0) counts[at] = (counts[at] as number) + count;
+  }
+  return counts;
 }
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();

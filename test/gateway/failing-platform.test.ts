@@ -269,11 +269,40 @@ it('an incident is kept in status: from, until, cause, failed reports and teams'
   await ask(gateway, key, 4, FAILS);
   const noon = new Date(NOON).toISOString();
   const cause = 'status 500: 4';
-  const incident = { part: 'platform', from: noon, cause, failedReports: 4, teams: ['team-1'] };
+  const { requests } = (await gateway.manage('GET', '/requests?outcome=failed')) as {
+    requests: { requestId: string }[];
+  };
+  const requestIds = requests
+    .map(({ requestId }) => requestId)
+    .reverse()
+    .slice(0, 3);
+  const incident = { part: 'platform', from: noon, cause, failedReports: 4, requestIds, teams: ['team-1'] };
   await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: null }]);
   await ask(gateway, key, 1, null);
   await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: noon }]);
 });
+
+it.each(['1h', '24h', '30d'])(
+  'failed reports of incidents and outside of them are all that failed, range %s',
+  async (range) => {
+    const { gateway, key } = await withTeam(CALM);
+    await ask(gateway, key, 1, null);
+    await ask(gateway, key, 1, FAILS);
+    await ask(gateway, key, 1, null);
+    gateway.clock.pass(10 * MINUTE);
+    await ask(gateway, key, 4, FAILS);
+    const counted = async () => {
+      const { incidents } = await gateway.manage('GET', '/status');
+      return (incidents as { failedReports: number }[]).map(({ failedReports }) => failedReports);
+    };
+    await expect.poll(counted, { timeout: 20_000 }).toEqual([4]);
+    const { failedReports, series } = (await gateway.manage('GET', `/series?range=${range}`)) as {
+      failedReports: object;
+      series: { outcomes: { failed: number[] } };
+    };
+    expect([failedReports, sum(series.outcomes.failed)]).toEqual([{ ofIncidents: 4, outside: 1 }, 5]);
+  },
+);
 
 interface Sums {
   readonly requests: number;

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { createRecentCalls } from '../../src/platform/recent-calls.js';
 import { joinFailures, NO_FAILURES } from '../../src/telemetry/failures.js';
 import {
+  failedOf,
   INCIDENTS_KEPT,
   INCIDENTS_KEPT_MS,
   type Incident,
+  minutesOf,
   noteIncidents,
   type Seen,
   wasFelt,
@@ -132,6 +134,38 @@ it('at most twenty incidents of thirty days are kept, in order, and none ends be
           expect(at === 0 || from >= (list[at - 1]?.until ?? '')).toBe(true);
         }
       }
+    }),
+  );
+});
+
+it('a minute of two incidents counts for the one that began first, and no failed report counts twice', () => {
+  const platform = { ...INCIDENT, until: iso(NOON + 90 * SECOND) };
+  const token = { ...INCIDENT, part: 'credential' as const, from: iso(NOON + 65 * SECOND) };
+  const failed = new Map([-1, 0, 1, 2, 3].map((minute) => [NOON + minute * MINUTE, 1 << (minute + 1)]));
+  // 12:00 and 12:01 are of the first, the rest of the one that lasts, and 11:59 is of none.
+  expect(failedOf([platform, token], failed, NOON + 3 * MINUTE)).toEqual([2 + 4, 8 + 16]);
+});
+
+it('failed reports of incidents and of none are all that failed', () => {
+  const minutes = fc.array(fc.tuple(fc.nat(60), fc.nat(50)), { maxLength: 40 });
+  const spans = fc.array(fc.tuple(fc.nat(60 * MINUTE), fc.option(fc.nat(20 * MINUTE))), { maxLength: 6 });
+  fc.assert(
+    fc.property(minutes, spans, (given, lasting) => {
+      const nowMs = NOON + 60 * MINUTE;
+      const failed = new Map(given.map(([minute, count]) => [NOON + minute * MINUTE, count]));
+      const all = lasting
+        .map(([at, ms]) => ({
+          ...INCIDENT,
+          from: iso(NOON + at),
+          until: ms === null ? null : iso(NOON + at + ms),
+        }))
+        .sort((one, other) => one.from.localeCompare(other.from));
+      const spans = all.map((one) => minutesOf(one, nowMs));
+      const isOutside = (atMs: number) =>
+        spans.every(({ fromMs, untilMs }) => atMs < fromMs || atMs > untilMs);
+      const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0);
+      const outside = [...failed].filter(([atMs]) => isOutside(atMs)).map(([, count]) => count);
+      expect(sum(failedOf(all, failed, nowMs)) + sum(outside)).toBe(sum([...failed.values()]));
     }),
   );
 });

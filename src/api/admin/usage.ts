@@ -23,10 +23,16 @@ export function registerUsage(app: FastifyInstance, usage: Services['usage']): v
 
 export function registerSeries(
   app: FastifyInstance,
-  { series, directory, budgets }: Pick<Services, 'series' | 'directory' | 'budgets'>,
+  { series, directory, budgets, incidents }: Pick<Services, 'series' | 'directory' | 'budgets' | 'incidents'>,
 ): void {
   serve(app, getSeries, async ({ query: { range, team } }) => {
-    if (team === undefined) return await series.read(range, null);
+    if (team === undefined) {
+      const read = await series.read(range, null);
+      const failed = read.series.outcomes.failed.reduce((all, one) => all + one, 0);
+      // What failed since is in neither.
+      const ofIncidents = Math.min(failed, await incidents.failedSince(Date.parse(read.from)));
+      return { ...read, failedReports: { ofIncidents, outside: failed - ofIncidents } };
+    }
     const known = directory.team(team);
     const callsPerDay = known?.limits.upstreamCallsPerDay ?? null;
     const read = await series.read(range, { id: team, callsPerDay, lives: 'all' });

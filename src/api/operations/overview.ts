@@ -301,7 +301,20 @@ const series = operations('series');
 export const getSeries = series('getSeries', 'viewer', 'GET /admin/v1/series', {
   summary: 'Requests, outcomes, calls and latency over time',
   query: Type.Object({ range: RANGE, team: ofTeam('Only this team, hourly.') }),
-  answer: Type.Object({ ...SHOWN_SERIES.properties, forecast: FORECAST }),
+  answer: Type.Object({
+    ...SHOWN_SERIES.properties,
+    failedReports: Type.Optional(
+      Type.Object(
+        { ofIncidents: count, outside: count },
+        {
+          title: 'FailedReports',
+          description:
+            'All of `outcomes.failed`: those of `incidents` in `status`, and others; absent for one team.',
+        },
+      ),
+    ),
+    forecast: FORECAST,
+  }),
   about: '1h: per minute; 24h: per five minutes; 30d and any team: hourly.',
   problems: ['invalid_query', 'not_ready'],
 });

@@ -138,9 +138,10 @@ export function createSeries(tally: Tally, clock: Pick<Clock, 'now'>) {
       const cells = cellsOfSteps(steps, await readHours(counters, steps, [nameOf(team)]));
       return cells.map((cell) => cell[AT.platformCalls] as number);
     },
-    /** Failed reports of all teams in the minutes of this time, of which at most a day is kept. */
-    async failedReports(fromMs: number, toMs: number): Promise<number> {
+    /** Failed reports of all teams by the start of their minute, from the minute of this time on, at most a day back. */
+    async failedByMinute(fromMs: number): Promise<ReadonlyMap<number, number>> {
       await tally.flush();
+      const toMs = clock.now();
       const firstMs = Math.floor(Math.max(fromMs, toMs - DAY_MS) / MINUTE_MS) * MINUTE_MS;
       const steps = {
         fromMs: firstMs,
@@ -148,7 +149,8 @@ export function createSeries(tally: Tally, clock: Pick<Clock, 'now'>) {
         count: Math.floor((toMs - firstMs) / MINUTE_MS) + 1,
       };
       const cells = await readMinutes(counters, steps, (hour) => [minutesGroup(hour, ALL)]);
-      return cellsOfSteps(steps, cells).reduce((sum, cell) => sum + (cell[AT.failed] as number), 0);
+      const failed = cellsOfSteps(steps, cells).map((cell) => cell[AT.failed] as number);
+      return new Map(failed.map((count, at) => [firstMs + at * MINUTE_MS, count]));
     },
     /** Each team with counts, all its lives together; their sums with `withoutKey` are those of all requests. */
     async ledger(range: Range, titleOf: (id: string) => string | undefined) {
