@@ -396,6 +396,8 @@ export interface GatewayErrorOptions {
   /** Replaces the catalogue's status: `upstream_rejected` keeps the platform's, the admin plane uses 422. */
   readonly status?: number;
   readonly errors?: readonly FieldFault[];
+  /** Its platform call was not made for lack of a free slot: too many waited, or it waited until its deadline. */
+  readonly noSlot?: true;
   /** Whole seconds, sent as `retry-after`. */
   readonly retryAfterS?: number;
   /** The platform's own message, already scrubbed. */

@@ -6,7 +6,7 @@ import { uptimeMs } from '../lib/time.js';
 import { classify } from '../outcome.js';
 import type { Services } from '../server/services.js';
 import type { Log } from '../telemetry/logger.js';
-import type { LookedUp } from '../telemetry/trace.js';
+import { type LookedUp, NO_SLOT } from '../telemetry/trace.js';
 import type { Readiness } from './data/health.js';
 import {
   type Accounted,
@@ -75,6 +75,7 @@ const NO_HEADERS: Readonly<Record<string, string>> = {};
 export function createFinish(plane: PlaneName, services: Services): Finish {
   const { config, log, metrics, tally, tail, failedRequests, directory, limits, budgets, slowFailures } =
     services;
+  const { withoutSlot } = services;
   const isData = plane === 'data';
   const tracing = plane === 'metrics' ? null : services.tracing;
   const isTimed = isData && config.server.serverTiming;
@@ -103,6 +104,7 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
         if (tail.isOn) tail.note(line);
         if (isFailed) failedRequests.note(line);
       }
+      if (request.trace.callFailure === NO_SLOT) withoutSlot.add(true);
       if (!counted.isCounted) return;
       tally.add(counted, durationMs - waitedMs);
       if (team !== null) metrics.count('platform_calls_saved', { team }, counted.saved);

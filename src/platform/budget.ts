@@ -99,7 +99,7 @@ class FairLines {
 }
 
 function overloaded(): GatewayError {
-  return new GatewayError('overloaded', { retryAfterS: 1 });
+  return new GatewayError('overloaded', { retryAfterS: 1, noSlot: true });
 }
 
 export type Budget = ReturnType<typeof createBudget>;

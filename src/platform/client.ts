@@ -134,7 +134,11 @@ export function createAcquire(options: PlatformOptions) {
 function whyNoSlot(error: GatewayError, paceMs: number, { totalMs, attempt }: CallDeadline): GatewayError {
   if (error.code !== 'upstream_timeout') return error;
   if (paceMs === 0 && attempt === 1)
-    return changed(error, { detail: `The call waited ${totalMs / 1000} s for a free slot.`, cause: error });
+    return changed(error, {
+      detail: `The call waited ${totalMs / 1000} s for a free slot.`,
+      noSlot: true,
+      cause: error,
+    });
   if (paceMs === 0) return error;
   return new GatewayError('upstream_rate_limited', { retryAfterS: Math.ceil(paceMs / 1000), cause: error });
 }

@@ -74,7 +74,8 @@ export function createStreamPlaces(options: {
 const NO_PLACE = {
   detail: 'Too many responses are being streamed to callers. This call was not made.',
   retryAfterS: 1,
-};
+  noSlot: true,
+} as const;
 
 export function createTraffic({
   settings,

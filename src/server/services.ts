@@ -9,6 +9,7 @@ import { createGateway } from '../gateway.js';
 import { randomId } from '../lib/chance.js';
 import type { MovableClock } from '../lib/clock.js';
 import { VERSION } from '../lib/package-root.js';
+import { createRecentMinutes } from '../lib/recent.js';
 import { createAgent, createPlatformClient } from '../platform/client.js';
 import { type Credential, createCredential } from '../platform/credential/credential.js';
 import type { VaultKeeper } from '../platform/credential/keeper.js';
@@ -158,9 +159,11 @@ async function createParts(options: ServicesOptions) {
     leftOf: async (team) => (await shares.status(team)).left,
     onThreshold: (percent) => metrics.count('budget_thresholds', { percent: `${percent}` }),
   });
+  const withoutSlot = createRecentMinutes(clock.now);
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
     recentReports: tally.recentReports,
+    withoutSlot: () => withoutSlot.sum().failed,
     failures: () => ({ ...traffic.recentCalls.last(), teams: tally.failedTeams() }),
     keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,
     isPaged: () => reporting.isPaged(),
@@ -215,6 +218,7 @@ async function createParts(options: ServicesOptions) {
     }),
     tail: createTail({ bus: store.bus, clock, logger }),
     failedRequests,
+    withoutSlot,
     purges,
     erasures,
     l1,

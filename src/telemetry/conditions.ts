@@ -17,7 +17,7 @@ export const LEVELS = ['well', 'starting', 'warning', 'not well'] as const;
 export const Finding = Type.Object(
   {
     level: Type.Enum(['starting', 'warning', 'not well'], { description: 'starting: not a fault.' }),
-    part: Type.Enum([...HEALTH_PARTS, 'log', 'secrets', 'writes', 'sign-in', 'gateway']),
+    part: Type.Enum([...HEALTH_PARTS, 'slots', 'log', 'secrets', 'writes', 'sign-in', 'gateway']),
     says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
     do: Type.String({ description: 'What to do, in one sentence.' }),
     recovered: Type.Optional(
@@ -315,6 +315,15 @@ const stopsOf = ({ brake }: Measured) => {
 
 /** Of this process only. */
 const OWN: readonly Condition[] = [
+  {
+    ...{ part: 'slots', text: 'none free', level: 'warning' },
+    read: ({ withoutSlot }) => withoutSlot() > 0,
+    advice: ({ withoutSlot }) => ({
+      says: `Platform calls had to wait: ${withoutSlot()} ${withoutSlot() === 1 ? 'request' : 'requests'} waited for a free slot and got none within the last 5 minutes.`,
+      do: 'If the platform is slow, wait until it answers faster; else raise platform.maxConcurrent as far as the platform allows, or find with dsp-gateway requests list which team makes so many requests at once.',
+    }),
+    alert: null,
+  },
   {
     ...{ part: 'writes', text: 'stopped', level: 'warning' },
     read: (gateway) => stopsOf(gateway).length > 0,

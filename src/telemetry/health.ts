@@ -20,6 +20,7 @@ const LOADS = [
   'recentFailedCalls',
   'recentReports',
   'recentFailedReports',
+  'recentWithoutSlot',
 ] as const;
 type Load = Readonly<Record<(typeof LOADS)[number], number>>;
 
@@ -85,6 +86,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
       recentFailedCalls: failed,
       recentReports: reports.all,
       recentFailedReports: reports.failed,
+      recentWithoutSlot: gateway.withoutSlot(),
       since,
       failures: gateway.failures(),
       ...held(),

@@ -52,6 +52,8 @@ export interface Measured {
   readonly failures: () => Failures;
   /** Reports within the last five minutes, and those that could not be answered. */
   readonly recentReports: () => { readonly all: number; readonly failed: number };
+  /** Requests within the last five minutes whose platform call got no slot; in a verdict of all processes. */
+  readonly withoutSlot: () => number;
   /** Whether the platform returned a paged report within the last day. */
   readonly isPaged: () => boolean;
   /** Of the feed of changes. */

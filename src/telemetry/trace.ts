@@ -35,6 +35,9 @@ const FAILURES: readonly CallReport['outcome'][] = ['failed', 'network', 'timeou
  */
 export const isFailedCall = (outcome: CallReport['outcome']): boolean => FAILURES.includes(outcome);
 
+/** Why a platform call was not made that had to wait. */
+export const NO_SLOT = 'no free slot';
+
 const BROKEN: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',

@@ -91,6 +91,17 @@ describe('identical questions at once, on all replicas', () => {
       ...Array(3).fill('200'),
       ...Array(3).fill('503 overloaded'),
     ]);
+    const { verdict } = await gateway.manage('GET', '/status');
+    expect(verdict).toMatchObject({
+      findings: expect.arrayContaining([
+        expect.objectContaining({
+          part: 'slots',
+          says: expect.stringContaining('3 requests waited for a free slot and got none'),
+        }),
+      ]),
+    });
+    const { requests } = await gateway.manage('GET', '/requests');
+    expect(requests).toMatchObject(Array(3).fill({ code: 'overloaded', cause: 'no free slot' }));
   });
 });
 

@@ -121,7 +121,7 @@ describe('a slot', () => {
     ended.abort(new GatewayError('upstream_timeout'));
     await expect(second).rejects.toMatchObject({
       code: 'upstream_timeout',
-      options: { detail: 'The call waited 60 s for a free slot.' },
+      options: { detail: 'The call waited 60 s for a free slot.', noSlot: true },
     });
     first.release();
     await use(await late);

@@ -39,6 +39,7 @@ const HAVING: Readonly<Record<string, Partial<Measured>>> = {
   'platform: paused': { pause: { leftMs: () => 90_000 } },
   'platform: most calls fail': { recentCalls: { lastMinutes: () => ({ calls: 20, failed: 11 }) } },
   'platform: failing': { circuit: { isOpen: true, failures: 10, leftMs: () => 9000 } },
+  'slots: none free': { withoutSlot: () => 3 },
   'writes: stopped': { brake: { stops: () => ({ all: STOP, teams: [] }) } },
   'sign-in: provider away': { provider: { fault: () => 'OAUTH_TIMEOUT' } },
   'secrets: faulty': { secretFaults: () => [{ name: 'ADMIN_TOKEN_FILE', message: 'is empty' }] },

@@ -27,6 +27,7 @@ const load = (n: number) => ({
   recentFailedCalls: n,
   recentReports: n,
   recentFailedReports: n,
+  recentWithoutSlot: n,
 });
 const LOAD = load(0);
 const NOON = Date.parse('2026-11-21T12:00:00.000Z');

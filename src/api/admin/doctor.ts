@@ -181,6 +181,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   credential: 'the token, in every process',
   store: 'store',
   platform: 'calls of the platform',
+  slots: 'slots for platform calls',
   secrets: 'files of secrets',
   writes: 'writes',
   log: 'log',

@@ -33,10 +33,15 @@ export function registerStatus(
     const logged = log.health();
     const faulty = measured.secretFaults();
     return {
-      verdict: verdictOf(measured, state.ready, state.worst, {
-        since: health.own().since,
-        failures: joinFailures(processes.map(({ failures }) => failures)),
-      }),
+      verdict: verdictOf(
+        { ...measured, withoutSlot: () => load.recentWithoutSlot },
+        state.ready,
+        state.worst,
+        {
+          since: health.own().since,
+          failures: joinFailures(processes.map(({ failures }) => failures)),
+        },
+      ),
       notes: endingKeys(directory, clock.now()).map((key) => `key ${describeKey(key, clock.now())}`),
       version: VERSION,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),

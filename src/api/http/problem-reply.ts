@@ -6,7 +6,7 @@ import { asGatewayError, type ErrorCode, GatewayError } from '../../errors.js';
 import { PROBLEM_TYPE, toProblem } from '../../lib/http/problem.js';
 import { outcomeOfProblem } from '../../outcome.js';
 import { VARY } from '../../reports/cache/reply.js';
-import type { Trace } from '../../telemetry/trace.js';
+import { NO_SLOT, type Trace } from '../../telemetry/trace.js';
 import { bodyFaults } from './json-body.js';
 import { createNotFound } from './not-found.js';
 import { bodyTooLarge } from './request-body.js';
@@ -48,6 +48,7 @@ function sendProblem(error: GatewayError, request: FastifyRequest, reply: Fastif
 export function noteProblem(trace: Trace, error: GatewayError): void {
   trace.outcome = outcomeOfProblem(trace.lookedUp !== null, error.status, error.code);
   trace.code = error.code;
+  if (error.options.noSlot) trace.callFailure = NO_SLOT;
   trace.cause = error.options.cause ?? error.options.internal;
 }
 

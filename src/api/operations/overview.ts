@@ -28,6 +28,10 @@ const CALLS = {
 const REPORTS = {
   recentReports: Type.Integer({ minimum: 0, description: 'Reports within the last five minutes.' }),
   recentFailedReports: Type.Integer({ minimum: 0, description: 'Of them, could not be answered.' }),
+  recentWithoutSlot: Type.Integer({
+    minimum: 0,
+    description: 'Requests within the last five minutes whose platform call got no free slot.',
+  }),
 };
 const LOAD = { l1Bytes: count, l1Entries: count, ...CALLS, ...REPORTS };
 const day = (description: string) => Type.String({ format: 'date', description });

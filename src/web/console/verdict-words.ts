@@ -17,6 +17,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   platform: 'the platform',
   store: 'the store',
   credential: 'the platform token',
+  slots: 'slots for platform calls',
   writes: 'writes',
   secrets: 'a secret file',
   log: 'the log',
