@@ -2,7 +2,7 @@
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
-import { costOf, failureOf, momentIn, sentence, spanOf } from '../lib/words.js';
+import { costOf, failureOf, incidentOf, momentIn, sentence, spanOf } from '../lib/words.js';
 import { USAGE_FIELDS } from '../teams/usage/usage-day.js';
 import { call, steps } from './call-command.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
@@ -78,11 +78,14 @@ const SHOWN_INCIDENTS = 3;
 
 function describeIncidents({ incidents }: AnswerOf<typeof getStatus>, nowMs: number): [string, string][] {
   return (incidents ?? []).slice(0, SHOWN_INCIDENTS).map((one): [string, string] => {
-    const { cause, failedReports, teams } = one;
+    const { failedReports, requestIds = [], teams } = one;
     const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
+    const rest = failedReports - requestIds.length;
+    const more = rest > 0 ? ` and ${rest} more: dsp-gateway requests list --failed --since ${one.from}` : '';
+    const ids = requestIds.length === 0 ? '' : `; requests ${requestIds.join(', ')}${more}`;
     return [
       'incident',
-      `${spanOf(one, nowMs)}: ${cause}; ${counted(failedReports, 'report')} failed${whose}`,
+      `${spanOf(one, nowMs)}: ${incidentOf(one)}; ${counted(failedReports, 'report')} failed${whose}${ids}`,
     ];
   });
 }

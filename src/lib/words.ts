@@ -62,6 +62,10 @@ export function since(isoTime: string | null, nowMs: number): string {
   return isoTime === null ? '' : ` since ${momentIn(Date.parse(isoTime), nowMs)}`;
 }
 
+/** What an incident was: `failed calls: status 500: 12`, or its cause alone if its calls are not counted. */
+export const incidentOf = ({ cause }: { readonly cause: string }): string =>
+  /: \d+$/.test(cause) ? `failed calls: ${cause}` : cause;
+
 /** A text without its first capital and its full stop, as a sentence. */
 export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!…]$/.test(message) ? '' : '.'}`;

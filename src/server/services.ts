@@ -209,16 +209,9 @@ async function createParts(options: ServicesOptions) {
     tally,
     usage: createUsage(tally, clock),
     series,
-    incidents: createIncidents({
-      ...{ ...series, documents: store.documents, health, clock },
-      async firstFailed(fromMs, untilMs, limit) {
-        const filter = { team: null, outcome: 'failed', fromMs, untilMs, oldest: true, limit };
-        return (await failedRequests.list(filter)).lines.map(({ requestId }) => requestId);
-      },
-    }),
+    incidents: createIncidents({ ...series, ...failedRequests, documents: store.documents, health, clock }),
     tail: createTail({ bus: store.bus, clock, logger }),
-    failedRequests,
-    withoutSlot,
+    ...{ failedRequests, withoutSlot },
     purges,
     erasures,
     l1,

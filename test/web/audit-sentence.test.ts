@@ -93,3 +93,10 @@ it('names whose session was ended', () => {
   expect(of('key_1')).toBe('olga ended a session of key key_1');
   expect(of('ada')).toBe('olga ended a session of ada');
 });
+
+it('says the reason of an action that has one', () => {
+  const entry = { id: '1', at: '', address: null, actor: 'ada', subject: 'all teams', before: null };
+  expect(sentenceOf({ ...entry, action: 'writes.resume', after: { reason: 'budgets are right' } })).toBe(
+    'ada resumed writes of all teams: “budgets are right”',
+  );
+});

@@ -110,6 +110,13 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
     return { ...others, found: [here, ...others.found] };
   }
 
+  async function list(filter: Filter): Promise<Searched & Found> {
+    const { found, ...rest } = await search({ filter }, () => false);
+    const lines = found.flatMap((one) => one.lines);
+    const all = found.reduce((sum, one) => sum + one.all, 0);
+    return { lines: select(lines, filter).lines, all, ...rest };
+  }
+
   return {
     note(line: Omit<TailLine, 'at'>): void {
       kept.set(line.requestId, { at: new Date(clock.now()).toISOString(), ...line });
@@ -118,13 +125,11 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
       const { found, ...rest } = await search({ id }, ({ lines }) => lines.length > 0);
       return { line: found.flatMap(({ lines }) => lines)[0] ?? null, ...rest };
     },
-    async list(filter: Filter): Promise<Searched & Found> {
-      const { found, ...rest } = await search({ filter }, () => false);
-      const { lines } = select(
-        found.flatMap((one) => one.lines),
-        filter,
-      );
-      return { lines, all: found.reduce((sum, one) => sum + one.all, 0), ...rest };
+    list,
+    /** Ids of the first failed reports of this time, at most so many. */
+    async firstFailed(fromMs: number, untilMs: number, limit: number): Promise<readonly string[]> {
+      const { lines } = await list({ team: null, outcome: 'failed', fromMs, untilMs, oldest: true, limit });
+      return lines.map(({ requestId }) => requestId);
     },
     close: stopListening,
   };

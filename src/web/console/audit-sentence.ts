@@ -62,7 +62,10 @@ export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
     : action === 'key.issue' && stateIn(after).maker !== undefined
       ? 'made the key {} for own use'
       : (VERBS[action] ?? `did ${action} to {}`);
-  return `${actorOf(entry)} ${verb.replace('{}', () => named)}`;
+  const { reason } = stateIn(after);
+  // Of a failed verification it is told apart.
+  const why = typeof reason === 'string' && failureOf(after) === null ? `: “${reason}”` : '';
+  return `${actorOf(entry)} ${verb.replace('{}', () => named)}${why}`;
 }
 
 /** A person's name may be that of a token, so it says what it is. */

@@ -7,6 +7,7 @@ import { Audit } from './audit.js';
 import { Cache } from './cache/cache.js';
 import { Credential } from './credential.js';
 import { Overview } from './overview.js';
+import { Requests } from './requests.js';
 import { Sessions } from './sessions.js';
 import { Teams } from './teams/teams.js';
 import { StopBanner, type WritesAnswer } from './writes/stops.js';
@@ -14,6 +15,7 @@ import { Writes } from './writes/writes.js';
 
 const sectionsOf = (writes: Loaded<WritesAnswer>): readonly SectionView[] => [
   { name: 'overview', title: 'Overview', view: () => <Overview /> },
+  { name: 'requests', title: 'Requests', view: () => <Requests /> },
   { name: 'teams', title: 'Teams', view: (path) => <Teams path={path} /> },
   { name: 'cache', title: 'Cache', view: () => <Cache /> },
   { name: 'writes', title: 'Writes', view: () => <Writes writes={writes} /> },

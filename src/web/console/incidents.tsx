@@ -1,7 +1,9 @@
 /** The last incidents on the Overview. */
-import { spanOf } from '../../lib/words.js';
+import { incidentOf, spanOf } from '../../lib/words.js';
 import { type Column, DataTable, numberColumn } from '../ui/data-table.js';
 import { Card, Tag } from '../ui/parts.js';
+import { hrefOf } from '../ui/route.js';
+import { RequestLink } from './requests.js';
 import { TeamLink } from './team-link.js';
 import type { Status } from './verdict-words.js';
 
@@ -21,8 +23,9 @@ const COLUMNS: readonly Column<Row>[] = [
     ),
   },
   { title: 'Part', by: ({ part }) => PARTS[part], cell: ({ part }) => PARTS[part] },
-  { title: 'Cause', by: ({ cause }) => cause, cell: ({ cause }) => cause },
+  { title: 'Cause', by: incidentOf, cell: incidentOf },
   numberColumn('Failed reports', ({ failedReports }) => failedReports),
+  { title: 'Request ids', cell: (one) => <RequestIds of={one} /> },
   {
     title: 'Teams',
     cell: ({ teams }) =>
@@ -36,6 +39,31 @@ const COLUMNS: readonly Column<Row>[] = [
           )),
   },
 ];
+
+function RequestIds({ of: { from, until, failedReports, requestIds = [] } }: { readonly of: Row }) {
+  const rest = failedReports - requestIds.length;
+  // Those of its first and last minute count too.
+  const query = {
+    since: `${from.slice(0, 16)}Z`,
+    until: until === null ? '' : `${until.slice(0, 16)}:59.999Z`,
+  };
+  return (
+    <>
+      {requestIds.map((id) => (
+        <div key={id}>
+          <RequestLink id={id} />
+        </div>
+      ))}
+      {rest <= 0 ? null : (
+        <a href={hrefOf(['requests'], query)}>
+          {requestIds.length === 0 ? '' : 'and '}
+          {rest} more
+        </a>
+      )}
+      {failedReports === 0 ? 'none' : null}
+    </>
+  );
+}
 
 export function IncidentsCard({ incidents }: { readonly incidents: Status['incidents'] }) {
   if (incidents !== null && incidents.length === 0) return null;

@@ -68,12 +68,16 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
       <Figure
         label="Errors"
         value={compact(errors)}
-        note={failed === 0 ? undefined : `${counted(failed, 'failed report')}`}
+        note={failed === 0 ? undefined : `${counted(failed, 'failed report')}${ofThem(answer)}`}
         tone={failed > 0 ? 'bad' : errors > 0 ? 'warn' : 'good'}
       />
     </Figures>
   );
 }
+
+/** Of the failed reports: how many are of the incidents above. */
+const ofThem = ({ failedReports: failed }: SeriesAnswer): string =>
+  failed === undefined ? '' : `, ${count(failed.ofIncidents)} in incidents, ${count(failed.outside)} outside`;
 
 export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   if (sum(answer.series.requests) === 0)

@@ -33,7 +33,8 @@ interface ShellProps {
 export function Shell({ product, sections, who, children }: ShellProps) {
   const reached = useReach();
   const [name = '', ...rest] = useRoute().path;
-  const section = sections.find((one) => one.name === name) ?? sections[0];
+  const only = sections.length === 1 || name === '' ? sections[0] : undefined;
+  const section = sections.find((one) => one.name === name) ?? only;
   return (
     <div class="shell">
       <Button label="Skip to content" class="skip" act={() => document.getElementById('main')?.focus()} />
@@ -64,9 +65,23 @@ export function Shell({ product, sections, who, children }: ShellProps) {
           {reached ? '' : 'The gateway does not respond. This page shows the last data, and keeps retrying.'}
         </p>
         {children}
-        {section?.view(rest)}
+        {section === undefined ? <NoPage name={name} sections={sections} /> : section.view(rest)}
       </main>
     </div>
+  );
+}
+
+function NoPage({ name, sections }: Pick<ShellProps, 'sections'> & { readonly name: string }) {
+  return (
+    <View title="No such page" lead={<>There is no page “{name}”. These are the pages:</>}>
+      <ul>
+        {sections.map((one) => (
+          <li key={one.name}>
+            <a href={hrefOf([one.name])}>{one.title}</a>
+          </li>
+        ))}
+      </ul>
+    </View>
   );
 }
 
