@@ -162,8 +162,7 @@ async function createParts(options: ServicesOptions) {
   const withoutSlot = createRecentMinutes(clock.now);
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
-    recentReports: tally.recentReports,
-    withoutSlot: () => withoutSlot.sum().failed,
+    ...{ recentReports: tally.recentReports, withoutSlot: () => withoutSlot.sum().failed },
     failures: () => ({ ...traffic.recentCalls.last(), teams: tally.failedTeams() }),
     keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,
     isPaged: () => reporting.isPaged(),
@@ -212,10 +211,7 @@ async function createParts(options: ServicesOptions) {
     incidents: createIncidents({ ...series, ...failedRequests, documents: store.documents, health, clock }),
     tail: createTail({ bus: store.bus, clock, logger }),
     ...{ failedRequests, withoutSlot },
-    purges,
-    erasures,
-    l1,
-    health,
+    ...{ purges, erasures, l1, health },
     limits,
     budgets,
     metrics,

@@ -63,8 +63,9 @@ it('an incident names its first requests and leads to the others, and failed rep
 });
 
 it('an address without a page says so, and leads to those there are', async () => {
-  const { page } = await open('#/nothere');
+  const { page, faults } = await open('#/nothere');
   await page.getByText('There is no page “nothere”.').waitFor();
   await page.getByRole('main').getByRole('link', { name: 'Credential' }).click();
   await page.getByRole('heading', { level: 1, name: 'Credential' }).waitFor();
+  expect(faults).toEqual([]);
 });
