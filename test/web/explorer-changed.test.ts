@@ -1,17 +1,22 @@
-/** What changed of a report by day and measure, from the revisions of its days. */
+/** What changed of a report by day, from the revisions of its days and the rows that differ. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  changedLines,
+  changeIn,
+  chosenOf,
   instantFrom,
   isNamed,
   knownSince,
+  type Moments,
+  measuresOf,
   momentsOf,
-  namesIn,
+  periodOf,
   pinIn,
   type Revisions,
-  sumsBetween,
+  statesBetween,
 } from '../../src/web/explorer/changed.js';
+import type { ReportColumn } from '../../src/web/explorer/columns.js';
+import { type DiffRow, movedByDay, namesIn, subjectOf } from '../../src/web/explorer/diff-rows.js';
 import { between } from '../../src/web/ui/format.js';
 
 type Day = Revisions['data'][number];
@@ -22,16 +27,27 @@ const revision = (id: string, totals: Record<string, number | string> | null, mo
     ...{ kind: 'changed', rowCount: 1, totals },
     ...more,
   }) as Day['revisions'][number];
-const ALWAYS = { from: null, to: null };
-const told = (...data: Day[]) =>
-  changedLines({ data }, ALWAYS).map(({ date, measure, before, now, diff, why }) => [
-    date.slice(8),
-    measure,
-    before,
-    now,
-    diff,
-    why,
-  ]);
+const ALWAYS: Moments = { from: null, to: null };
+const day = (date: string, ...revisions: Day['revisions']): Day => ({ date, revisions });
+
+/** The days with changes: of each its steps by a measure, the newest first. */
+function told(data: Day[], measure: string, moments = ALWAYS) {
+  const states = statesBetween({ data }, moments);
+  const column = measureIn(data, measure);
+  return states
+    .filter(({ steps }) => steps.length > 0)
+    .map((state) => {
+      const { before, now } = changeIn([state], column);
+      const steps = state.steps.map((step) => changeIn([step], column).diff);
+      return [state.date.slice(8), before, now, steps];
+    });
+}
+
+function measureIn(data: Day[], name: string): ReportColumn {
+  const column = measuresOf(statesBetween({ data }, ALWAYS), false).find((one) => one.name === name);
+  if (column === undefined) throw new Error(`no measure ${name}`);
+  return column;
+}
 
 it('ids of rows have the names beside them', () => {
   const rows = [
@@ -44,7 +60,7 @@ it('ids of rows have the names beside them', () => {
 describe('a change of a day', () => {
   const earliest = (confirmedUntil: string) => {
     const revisions = [revision('0', { spent: 1 }, { confirmedUntil }), revision('1', { spent: 2 })];
-    return changedLines({ data: [{ date: '2026-11-18', revisions }] }, ALWAYS)[0]?.after;
+    return statesBetween({ data: [day('2026-11-18', ...revisions)] }, ALWAYS)[0]?.steps[0]?.after;
   };
 
   it('was made after the numbers before were last fetched, and before it was seen', () => {
@@ -64,31 +80,36 @@ describe('a change of a day', () => {
   });
 });
 
-describe('the changes of days', () => {
-  it('are told by measure, newest first, with both values and their difference', () => {
-    const first = { date: '2026-11-17', revisions: [revision('0', { spent: 10, clicks: 5 })] };
-    const twice = {
-      date: '2026-11-18',
-      revisions: [
-        revision('0', { spent: 10, clicks: 5 }),
-        revision('1', { spent: '10.5', clicks: 5 }),
-        revision('3', { spent: 11, clicks: 4 }),
-      ],
-    };
-    const once = {
-      date: '2026-11-19',
-      revisions: [revision('0', { spent: 0 }), revision('1', { spent: 2, views: 1 })],
-    };
-    expect(told(first, twice, once)).toEqual([
-      ['18', 'spent', 10.5, 11, 0.5, 'corrected'],
-      ['18', 'clicks', 5, 4, -1, 'corrected'],
-      ['19', 'spent', 0, 2, 2, 'corrected'],
-      ['19', 'views', null, 1, null, 'corrected'],
-      ['18', 'spent', 10, 10.5, 0.5, 'corrected'],
+describe('the days that changed', () => {
+  const twice = day(
+    '2026-11-18',
+    revision('0', { spent: 10, clicks: 5 }),
+    revision('1', { spent: '10.5', clicks: 5 }),
+    revision('3', { spent: 11, clicks: 4 }),
+  );
+
+  it('are a line each, newest first, from the first to the last number, with their steps', () => {
+    const data = [
+      day('2026-11-17', revision('0', { spent: 10, clicks: 5 })),
+      twice,
+      day('2026-11-19', revision('0', { spent: 0, clicks: 1 }), revision('1', { spent: 2, clicks: 1 })),
+      day('2026-11-20'),
+    ];
+    expect(told(data, 'spent')).toEqual([
+      ['19', 0, 2, [2]],
+      ['18', 10, 11, [0.5, 0.5]],
+    ]);
+    expect(told(data, 'clicks')).toEqual([
+      ['19', 1, 1, [0]],
+      ['18', 5, 4, [-1, 0]],
+    ]);
+    expect(told(data, 'cpc')).toEqual([
+      ['19', 0, 2, [2]],
+      ['18', 2, 2.75, [0.65, 0.1]],
     ]);
   });
 
-  it('pass over what was never right, and say where another token, other rows or missing sums are the reason', () => {
+  it('pass over what was never right, and say where other settings or missing sums are the reason', () => {
     const revisions = [
       revision('0', { spent: 1 }),
       revision('1', null, { kind: 'void', void: 'cut' }),
@@ -96,11 +117,40 @@ describe('the changes of days', () => {
       revision('3', { spent: 3 }),
       revision('4', null),
     ];
-    expect(told({ date: '2026-11-18', revisions })).toEqual([
-      ['18', null, null, null, null, 'not kept'],
-      ['18', null, null, null, null, 'rows'],
-      ['18', 'spent', 1, 3, 2, 'method'],
+    const [state] = statesBetween({ data: [day('2026-11-18', ...revisions)] }, ALWAYS);
+    expect(state?.steps.map(({ before, now, hasOtherSettings }) => [before, now, hasOtherSettings])).toEqual([
+      [{ spent: 3 }, null, false],
+      [{ spent: 3 }, { spent: 3 }, false],
+      [{ spent: 1 }, { spent: 3 }, true],
     ]);
+  });
+
+  it('begin when the day was over: until then its numbers grow', () => {
+    const running = { ageDays: 0, confirmedUntil: '2026-11-20T20:00:00.000Z' };
+    const grown = [revision('0', { spent: 1 }, running), revision('1', { spent: 5 })];
+    expect(told([day('2026-11-20', ...grown)], 'spent')).toEqual([]);
+    expect(told([day('2026-11-20', ...grown, revision('2', { spent: 6 }))], 'spent')).toEqual([
+      ['20', 5, 6, [1]],
+    ]);
+    // The same rows were fetched once more after it ended.
+    const confirmed = revision('0', { spent: 4 }, { ...running, confirmedUntil: '2026-11-21T02:00:00.000Z' });
+    expect(told([day('2026-11-20', confirmed, ...grown.slice(1))], 'spent')).toEqual([['20', 4, 5, [1]]]);
+    // It is not over yet.
+    const still = [revision('0', { spent: 1 }, running), revision('1', { spent: 3 }, running)];
+    expect(told([day('2026-11-20', ...still)], 'spent')).toEqual([]);
+  });
+
+  it('are told by money that was spent, unless another measure is chosen', () => {
+    const states = statesBetween({ data: [twice] }, ALWAYS);
+    const measures = measuresOf(states, false);
+    expect(measures.map(({ name }) => name)).toEqual(['spent', 'clicks', 'cpc']);
+    expect(['', 'clicks', 'reach'].map((name) => chosenOf(measures, name)?.name)).toEqual([
+      'spent',
+      'clicks',
+      'spent',
+    ]);
+    expect(measuresOf(states, true).map(({ name }) => name)).toEqual(['clicks']);
+    expect(chosenOf([], '')).toBeUndefined();
   });
 });
 
@@ -117,7 +167,6 @@ it('the moments of an address are names, times or a pin; named ones begin at mid
 });
 
 describe('since a moment', () => {
-  const day = (date: string, ...revisions: Day['revisions']): Day => ({ date, revisions });
   const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
   const data = [
     day('2026-11-17', revision('0', { spent: 10, clicks: 5 }), revision('2', { spent: '10.5', clicks: 5 })),
@@ -125,51 +174,59 @@ describe('since a moment', () => {
     day('2026-11-19', revision('2', { spent: 100 }), revision('3', null, { void: 'cut' })),
     day('2026-11-20'),
   ];
+  const between = (from: number | null, to: number | null = null) => statesBetween({ data }, { from, to });
 
   it('the changes are those seen after it, until the other', () => {
-    const dates = (from: number | null, to: number | null) =>
-      changedLines({ data }, { from, to }).map(({ date, now }) => [date.slice(8), now]);
-    expect(dates(null, null)).toEqual([
-      ['18', 4],
-      ['17', 10.5],
-      ['18', 2],
+    const changes = (from: string | null, to: string | null = null) =>
+      told(data, 'spent', { from: from && at(from), to: to && at(to) } as Moments);
+    expect(changes('22T00:00')).toEqual([
+      ['18', 2, 4, [2]],
+      ['17', 10, 10.5, [0.5]],
     ]);
-    expect(dates(at('22T00:00'), null)).toEqual([
-      ['18', 4],
-      ['17', 10.5],
-    ]);
-    expect(dates(at('21T08:00'), at('22T08:00'))).toEqual([['17', 10.5]]);
+    expect(changes('21T08:00', '22T08:00')).toEqual([['17', 10, 10.5, [0.5]]]);
   });
 
-  it('the totals are of the days known then, before and now, and say how many days they leave out', () => {
-    const sums = (from: number | null, to: number | null = null) => sumsBetween({ data }, { from, to });
-    expect(sums(null)).toEqual({
-      days: 3,
-      left: 0,
-      sums: [
-        { measure: 'spent', before: 111, now: 114.5, diff: 3.5, percent: (3.5 / 111) * 100 },
-        { measure: 'clicks', before: 5, now: 5, diff: 0, percent: 0 },
-      ],
-    });
-    expect(sums(at('21T09:00'))).toMatchObject({ days: 2, left: 1, sums: [{ before: 12, now: 14.5 }, {}] });
-    expect(sums(at('20T09:00'), at('21T09:00'))).toMatchObject({
-      ...{ days: 2, left: 0 },
-      sums: [{ before: 11, now: 12 }, {}],
-    });
-    const lost = [day('2026-11-17', revision('0', null), revision('1', { spent: 1 }))];
-    expect(sumsBetween({ data: lost }, ALWAYS)).toEqual({ days: 0, left: 1, sums: [] });
+  it('a day first fetched after it is compared with that fetch, and says so; one not fetched is left out', () => {
+    const states = between(at('21T09:00'));
+    expect(states.map(({ date, isLater }) => [date.slice(8), isLater])).toEqual([
+      ['19', true],
+      ['18', false],
+      ['17', false],
+    ]);
+    expect(between(null).some(({ isLater }) => isLater)).toBe(false);
+    expect(between(at('20T09:00'), at('21T09:00')).map(({ date }) => date.slice(8))).toEqual(['18', '17']);
   });
 
-  it('the totals lead from one to the other by the changes of the days', () => {
+  it('rows are compared for the days that are known at both moments, and over', () => {
+    expect(periodOf(between(at('22T09:00')))).toEqual({ from: '2026-11-18', to: '2026-11-18' });
+    expect(periodOf(between(null))).toEqual({ from: '2026-11-17', to: '2026-11-18' });
+    expect(periodOf(between(at('24T09:00')))).toBeNull();
+  });
+
+  it('the totals are of all known days, before and now, without those whose numbers are not kept', () => {
+    const spent = measureIn(data, 'spent');
+    expect(changeIn(between(null), spent)).toMatchObject({ before: 111, now: 114.5, diff: 3.5 });
+    expect(changeIn(between(at('21T09:00')), spent)).toMatchObject({ before: 112, now: 114.5 });
+    const lost = [...data, day('2026-11-21', revision('0', null), revision('1', { spent: 1 }))];
+    expect(changeIn(statesBetween({ data: lost }, ALWAYS), spent)).toMatchObject({ before: 111, now: 114.5 });
+  });
+
+  it('the totals lead from one to the other by the changes of the days, and each day by its steps', () => {
     const values = fc.array(fc.nat(1000), { minLength: 1, maxLength: 8 });
+    const moments = fc.option(fc.integer({ min: 0, max: 9 }), { nil: null });
     fc.assert(
-      fc.property(fc.array(values, { maxLength: 6 }), (days) => {
+      fc.property(fc.array(values, { minLength: 1, maxLength: 6 }), moments, (days, since) => {
         const known = days.map((of, index) =>
-          day(`2026-11-0${index}`, ...of.map((spent, turn) => revision(String(turn), { spent }))),
+          day(`2026-11-0${index + 1}`, ...of.map((spent, turn) => revision(String(turn), { spent }))),
         );
-        const [total] = sumsBetween({ data: known }, ALWAYS).sums;
-        const diffs = changedLines({ data: known }, ALWAYS).map(({ diff }) => diff ?? 0);
-        expect(total?.diff ?? 0).toBe(diffs.reduce((sum, diff) => sum + diff, 0));
+        const from = since === null ? null : at(`2${since}T09:00`);
+        const states = statesBetween({ data: known }, { from, to: null });
+        const spent = measureIn(known, 'spent');
+        const diffs = states.map((state) => changeIn([state], spent).diff ?? 0);
+        const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0);
+        expect(changeIn(states, spent).diff).toBe(sum(diffs));
+        for (const [index, { steps }] of states.entries())
+          expect(sum(steps.map((step) => changeIn([step], spent).diff ?? 0))).toBe(diffs[index]);
       }),
     );
   });
@@ -177,5 +234,34 @@ describe('since a moment', () => {
   it('the days are known from the first fetch of the first to that of the last', () => {
     expect(knownSince({ data })).toEqual(['2026-11-20T08:00:00.000Z', '2026-11-22T08:00:00.000Z']);
     expect(knownSince({ data: [day('2026-11-20')] })).toBeNull();
+  });
+});
+
+describe('the rows that differ', () => {
+  const row = (date: string, campaignId: number, changed: object) =>
+    ({ date, campaignId, advertiserId: 7, kind: 'changed', changed }) as unknown as DiffRow;
+
+  it('are named by the report, with their ids, and without the advertiser that all have', () => {
+    const names = namesIn([{ campaignId: 1, campaignName: 'Spring' }]);
+    expect([1, 2].map((id) => subjectOf(row('2026-11-18', id, {}), names))).toEqual([
+      'Spring (Campaign id 1)',
+      'Campaign id 2',
+    ]);
+  });
+
+  it('are counted by day, of a ratio those with another part of it', () => {
+    const rows = [
+      row('2026-11-18', 1, { clicks: { old: 1, new: 2 } }),
+      row('2026-11-18', 2, { clicks: { old: 1, new: 2 }, spent: { old: 1, new: 2 } }),
+      row('2026-11-19', 1, { impressions: { old: 1, new: 2 } }),
+    ];
+    const data = [day('2026-11-18', revision('0', { spent: 1, clicks: 1, impressions: 9 }))];
+    const moved = (name: string) => [...movedByDay(rows, measureIn(data, name))];
+    expect(moved('spent')).toEqual([['2026-11-18', 1]]);
+    expect(moved('cpc')).toEqual([['2026-11-18', 2]]);
+    expect(moved('ctr')).toEqual([
+      ['2026-11-18', 2],
+      ['2026-11-19', 1],
+    ]);
   });
 });

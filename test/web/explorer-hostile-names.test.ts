@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sortRows } from '../../src/web/explorer/arrange.js';
-import { changedLines, namesIn, type Revisions } from '../../src/web/explorer/changed.js';
+import { changeIn, measuresOf, type Revisions, statesBetween } from '../../src/web/explorer/changed.js';
 import { columnsOf, isConstant, type ReportColumn } from '../../src/web/explorer/columns.js';
 import { compareGroups, compareTotals, spanValues } from '../../src/web/explorer/compare.js';
+import { namesIn } from '../../src/web/explorer/diff-rows.js';
 import { filterRows } from '../../src/web/explorer/filter.js';
 import { groupRows, rowsBy } from '../../src/web/explorer/group.js';
 import { valueOver, withMeasures } from '../../src/web/explorer/measures.js';
@@ -89,9 +90,16 @@ it('a row without such a column has no value in it, where others have one', () =
 });
 
 it('sums of a day with such names have changed only where they have', () => {
-  const revision = (id: string, totals: object) => ({ id, knownFrom: id, confirmedUntil: id, totals });
+  const revision = (id: string, totals: object) => ({
+    ...{ id, knownFrom: id, confirmedUntil: id, ageDays: 1 },
+    totals,
+  });
   const revisions = [revision('1', { clicks: 1 }), revision('2', { clicks: 1, toString: 2 })];
   const known = { data: [{ date: DAYS[0], revisions }] } as unknown as Revisions;
-  const lines = changedLines(known, { from: null, to: null });
-  expect(lines.map(({ measure, before, now }) => [measure, before, now])).toEqual([['toString', null, 2]]);
+  const states = statesBetween(known, { from: null, to: null });
+  const changes = measuresOf(states, false).map((column) => [column.name, changeIn(states, column)]);
+  expect(changes).toEqual([
+    ['clicks', { before: 1, now: 1, diff: 0, percent: 0 }],
+    ['toString', { before: null, now: 2, diff: null, percent: null }],
+  ]);
 });

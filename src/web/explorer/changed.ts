@@ -1,23 +1,46 @@
-/** What changed of the days of a report, by measure, from their recorded revisions. Pure. */
+/** What changed of the days of a report from their recorded revisions, one by one and together. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { tidy } from './columns.js';
+import type { ReportColumn } from './columns.js';
 import { type Change, changeOf } from './compare.js';
-import { cellOf, type Row } from './parse.js';
-import { dayAfter, instantOf } from './question.js';
+import { allColumnsOf, valueOver } from './measures.js';
+import type { Row } from './parse.js';
+import { dayAfter, instantOf, type Period } from './question.js';
 
 export type Revisions = AnswerTo<'GET /gateway/v1/revisions'>;
-type Revision = Revisions['data'][number]['revisions'][number];
+type Day = Revisions['data'][number];
+type Revision = Day['revisions'][number];
 
-export interface ChangedLine extends Change {
-  readonly key: string;
-  readonly date: string;
-  /** Null: no sum of the day changed; `why` says what is known. */
-  readonly measure: string | null;
+/** The sums of a day as a row of one; null: they are no longer kept. */
+type Sums = Row | null;
+
+interface Pair {
+  readonly before: Sums;
+  readonly now: Sums;
+}
+
+/** Other numbers of a day than before. */
+export interface Step extends Pair {
+  /** Of the revision. */
+  readonly id: string;
   /** When it was first seen, ISO. */
   readonly seenAt: string;
   /** When the numbers before were last fetched, ISO: it was made after that. Null: not known. */
   readonly after: string | null;
-  readonly why: 'corrected' | 'method' | 'rows' | 'not kept';
+  /** Whether columns or token were others: the platform may not have changed all of it. */
+  readonly hasOtherSettings: boolean;
+}
+
+export interface DayStates extends Pair {
+  readonly date: string;
+  /** When both were first known, ISO. */
+  readonly from: string;
+  readonly to: string;
+  /** Whether it was first fetched after the first moment; its change is that since then. */
+  readonly isLater: boolean;
+  /** Whether it is over: before that its numbers grow. */
+  readonly isOver: boolean;
+  /** From the one to the other, newest first; none: it has not changed. */
+  readonly steps: readonly Step[];
 }
 
 /** Whether a state of some day is recorded that is valid. */
@@ -64,50 +87,96 @@ export interface Moments {
 }
 
 /** A day's revisions that were right, oldest first. */
-export const validOf = ({ revisions }: Revisions['data'][number]): Revision[] =>
+export const validOf = ({ revisions }: Day): Revision[] =>
   revisions.filter(({ void: why }) => why === undefined);
 
 const knownAt = ({ knownFrom }: Revision): number => Date.parse(knownFrom);
 
-/** @returns changes seen between the moments, newest first; those of one moment by day, the newest first */
-export function changedLines({ data }: Pick<Revisions, 'data'>, { from, to }: Moments): ChangedLine[] {
-  const isSeen = (one: Revision) =>
-    (from === null || knownAt(one) > from) && (to === null || knownAt(one) <= to);
-  return data
-    .flatMap((day) => {
-      // A void revision was never right: its successor is compared with the one before it.
-      const valid = validOf(day);
-      const pairs = valid.slice(1).map((now, index) => [valid[index] as Revision, now] as const);
-      return pairs.flatMap(([before, now]) => (isSeen(now) ? linesOf(day.date, before, now) : []));
-    })
-    .sort((a, b) => order(b.seenAt, a.seenAt) || order(b.date, a.date));
-}
+/** Whether the numbers were seen after the end of the day: before that they grow, which is no change. */
+const isAfterEnd = (date: string, { ageDays, confirmedUntil }: Revision): boolean =>
+  ageDays > 0 || confirmedUntil.slice(0, 10) > date;
 
 /**
- * The sums of each measure at both moments, over the days that were known then.
- * @returns `left`: how many days were first fetched after the first moment, or have numbers that are no longer kept
+ * What is known of each day at both moments, newest day first. The first is when a day was first fetched after its end, if it
+ * was not known before; days that were not known at all are left out.
  */
-export function sumsBetween({ data }: Pick<Revisions, 'data'>, { from, to }: Moments) {
-  const sums = new Map<string, { now: number; before: number }>();
-  let days = 0;
-  const known = data.map(validOf).filter((valid) => valid.some((one) => to === null || knownAt(one) <= to));
-  for (const valid of known) {
-    const before = from === null ? valid[0] : valid.findLast((one) => knownAt(one) <= from);
-    const now = valid.findLast((one) => to === null || knownAt(one) <= to);
-    if (!before?.totals || !now?.totals) continue;
-    days += 1;
-    for (const name of new Set([...Object.keys(before.totals), ...Object.keys(now.totals)])) {
-      const sum = sums.get(name) ?? { now: 0, before: 0 };
-      sum.now += numberIn(now.totals, name) ?? 0;
-      sum.before += numberIn(before.totals, name) ?? 0;
-      sums.set(name, sum);
-    }
-  }
-  const changes = [...sums].map(([measure, { now, before }]) => ({
-    measure,
-    ...changeOf(tidy(now), tidy(before)),
-  }));
-  return { days, left: known.length - days, sums: changes };
+export function statesBetween({ data }: Pick<Revisions, 'data'>, { from, to }: Moments): DayStates[] {
+  return data
+    .flatMap((day): DayStates[] => {
+      const { date } = day;
+      const valid = validOf(day).filter((one) => to === null || knownAt(one) <= to);
+      const last = valid.at(-1);
+      if (last === undefined) return [];
+      const then = from === null ? -1 : valid.findLastIndex((one) => knownAt(one) <= from);
+      const closed = valid.findIndex((one) => isAfterEnd(date, one));
+      const known = valid.slice(then >= 0 ? then : closed >= 0 ? closed : -1);
+      const first = known[0] ?? last;
+      return [
+        {
+          date,
+          before: sumsIn(first),
+          now: sumsIn(last),
+          from: first.knownFrom,
+          to: last.knownFrom,
+          isLater: from !== null && then < 0,
+          isOver: isAfterEnd(date, last),
+          // A void revision was never right: its successor is compared with the one before it.
+          steps: known
+            .slice(1)
+            .map((now, index) => stepOf(known[index] ?? first, now))
+            .reverse(),
+        },
+      ];
+    })
+    .sort((a, b) => order(b.date, a.date));
+}
+
+function stepOf(before: Revision, now: Revision): Step {
+  const seenAt = now.knownFrom;
+  // The hour of the last fetch may have begun before the first one.
+  const [last = ''] = [before.knownFrom, before.confirmedUntil].sort().reverse();
+  return {
+    id: now.id,
+    before: sumsIn(before),
+    now: sumsIn(now),
+    seenAt,
+    after: last < seenAt ? last : null,
+    hasOtherSettings: now.kind === 'method',
+  };
+}
+
+/** Numbers that would not be exact come as texts. */
+const sumsIn = ({ totals }: Revision): Sums =>
+  totals === null
+    ? null
+    : (Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, Number(value)])) as Row);
+
+/** Those that the sums have, and that the page calculates from them. @param isMixed whether money has several currencies, which do not add up */
+export function measuresOf(states: readonly DayStates[], isMixed: boolean): ReportColumn[] {
+  const rows = states.flatMap(({ before, now }) => [before, now]).filter((row) => row !== null);
+  return allColumnsOf(rows).measures.filter(({ unit }) => !(isMixed && unit === 'money'));
+}
+
+/** The one of this name, else money that was spent, else the first. */
+export const chosenOf = (measures: readonly ReportColumn[], name: string): ReportColumn | undefined =>
+  measures.find((one) => one.name === name) ?? measures.find(({ unit }) => unit === 'money') ?? measures[0];
+
+/** Of a measure, over days whose numbers are kept, or over one. */
+export function changeIn(pairs: readonly Pair[], column: ReportColumn): Change {
+  const kept = pairs.flatMap(({ before, now }) => (before === null || now === null ? [] : { before, now }));
+  const over = (side: keyof Pair) =>
+    valueOver(
+      kept.map((pair) => pair[side]),
+      column,
+    );
+  return changeOf(over('now'), over('before'));
+}
+
+/** From the first to the last day that can be compared row by row at both moments; null: there is none. */
+export function periodOf(states: readonly DayStates[]): Period | null {
+  const days = states.filter(({ steps, isLater, isOver }) => steps.length > 0 && !isLater && isOver);
+  const [last, first] = [days[0], days.at(-1)];
+  return first === undefined || last === undefined ? null : { from: first.date, to: last.date };
 }
 
 /** When the first and the last of the days that are known were first fetched, ISO; null: none is known. */
@@ -117,44 +186,4 @@ export function knownSince({ data }: Pick<Revisions, 'data'>): [first: string, l
   return first === undefined || last === undefined ? null : [first, last];
 }
 
-/** By id, `campaignId 101`. */
-export type Names = ReadonlyMap<string, string>;
-
-/** The names that rows have beside ids: `campaignName` of `campaignId`. */
-export function namesIn(rows: readonly Row[]): Names {
-  const names = new Map<string, string>();
-  for (const row of rows)
-    for (const [column, value] of Object.entries(row)) {
-      const name = /Id$/.test(column) ? cellOf(row, column.replace(/Id$/, 'Name')) : undefined;
-      if (typeof name === 'string' && name !== '') names.set(`${column} ${String(value)}`, name);
-    }
-  return names;
-}
-
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-function linesOf(date: string, before: Revision, now: Revision): ChangedLine[] {
-  const seenAt = now.knownFrom;
-  // The hour of the last fetch may have begun before the first one.
-  const [last = ''] = [before.knownFrom, before.confirmedUntil].sort().reverse();
-  const after = last < seenAt ? last : null;
-  const lineOf = (measure: string | null, why: ChangedLine['why'], change: Change) => ({
-    ...{ key: `${date} ${now.id} ${measure}`, date, measure, seenAt, after, why },
-    ...change,
-  });
-  if (before.totals === null || now.totals === null) return [lineOf(null, 'not kept', NOTHING)];
-  const names = [...new Set([...Object.keys(before.totals), ...Object.keys(now.totals)])];
-  const why = now.kind === 'method' ? 'method' : 'corrected';
-  const lines = names.flatMap((name) => {
-    const [new_, old] = [numberIn(now.totals, name), numberIn(before.totals, name)];
-    return new_ === old ? [] : [lineOf(name, why, changeOf(new_, old))];
-  });
-  return lines.length === 0 ? [lineOf(null, 'rows', NOTHING)] : lines;
-}
-
-const NOTHING: Change = { now: null, before: null, diff: null, percent: null };
-
-function numberIn(totals: Revision['totals'], name: string): number | null {
-  const value = totals === null ? null : (cellOf(totals, name) ?? null);
-  return value === null ? null : Number(value);
-}

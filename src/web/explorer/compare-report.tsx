@@ -1,27 +1,20 @@
 /** The report compared with another period, by group and measure. */
 import { useMemo } from 'preact/hooks';
-import { Chart } from '../ui/chart.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { monthsApart, otherPeriod, pairsInWords, periodsInWords } from './against.js';
-import {
-  chosenFirst,
-  currencyOf,
-  exactly,
-  type ReportColumn,
-  titleOf,
-  unitWord,
-  written,
-} from './columns.js';
+import { chosenFirst, currencyOf, exactly, type ReportColumn, unitWord, written } from './columns.js';
 import {
   type Change,
   type ComparedGroup,
   changeOf,
+  comparedWords,
   compareGroups,
   compareTotals,
   meanPerDay,
   spanValues,
 } from './compare.js';
+import { MeasureChart } from './measure-chart.js';
 import { allColumnsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
@@ -165,7 +158,7 @@ function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
   const changeIn = (group: ComparedGroup | null) => group?.changes.get(column.name) ?? changeOf(null, null);
   const text = (value: number | null) => written(value, column, currency);
   const told = (change: Change, [here, there]: readonly [string, string]) =>
-    `${text(change.now)}${here}; ${text(change.before)}${there}; ${differenceIn(change, column, text)}.`;
+    `${text(change.now)}${here}; ${text(change.before)}${there}; ${comparedWords(change, column.unit, currency)}.`;
   const [sums, means] = [changeIn(total), changeIn(mean)];
   return (
     <p>
@@ -186,13 +179,6 @@ function unitWords(column: ReportColumn, currency: string | null): string {
 
 type TextOf = (value: number | null) => string;
 
-function differenceIn({ diff, percent }: Change, { unit }: ReportColumn, text: TextOf): string {
-  if (diff === null || diff === 0) return 'no difference';
-  const size = Math.abs(diff);
-  const words = unit === 'share' ? `${numbers.full(size, 'money', null)} percentage points` : text(size);
-  return `${words} ${diff < 0 ? 'less' : 'more'}${percent === null ? '' : ` (${numbers.percent(percent)})`}`;
-}
-
 function whyNoTotal({ noSum }: ReportColumn, { now, before }: Change, text: TextOf): string {
   if (noSum !== null) return `no total of both periods. ${noSum}`;
   return `${now === null ? 'none' : text(now)} in this period; ${before === null ? 'none' : text(before)} in the other.`;
@@ -201,19 +187,16 @@ function whyNoTotal({ noSum }: ReportColumn, { now, before }: Change, text: Text
 /** By day, week or month of this period; beside each stand the days of the other period at the same places. */
 function Overlay({ report, other, column, currency, now, before, view }: OfColumn) {
   const by = spanIn(view.by);
-  const { times, steps, lines } = useMemo(() => {
+  const { steps, lines } = useMemo(() => {
     const spans = spansOf(now, by);
     const here = spans.map(({ days }) => days);
     const there = besideSpans(spans, before, monthsApart(view, now));
     return {
-      times: spans.map(({ start }) => Date.parse(start) / 1000),
-      steps: {
-        title: titleOf(by),
-        of: spans.map(({ title, short, part }, index) => ({
-          title: `${title}${part === null ? '' : ` (${part})`}, compared with ${toldDays(there[index])}`,
-          short,
-        })),
-      },
+      steps: spans.map(({ start, title, short, part }, index) => ({
+        start,
+        title: `${title}${part === null ? '' : ` (${part})`}, compared with ${toldDays(there[index])}`,
+        short,
+      })),
       lines: [
         { title: periodWords(now), color: '--c1', values: spanValues(report.rows, here, column) },
         {
@@ -234,7 +217,6 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
           : ` So there is none by ${by}; choose Day in the chart below.`}
       </Empty>
     );
-  const { unit, ratio } = column;
   const words = unitWords(column, currency);
   const paired = pairsInWords(view, now, before, by);
   return (
@@ -242,16 +224,10 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
       <h3>
         {words}, by {by}
       </h3>
-      <Chart
+      <MeasureChart
         label={`${words} by ${by} in both periods`}
-        times={times}
-        steps={steps}
-        lines={lines}
+        {...{ column, currency, by, steps, lines }}
         height={220}
-        format={(value) => numbers.short(value, unit, currency)}
-        exact={(value) => numbers.full(value, unit, currency)}
-        absent={ratio === null ? 'no row' : 'no value'}
-        whole={unit === 'number' && ratio === null}
       />
       {paired === null ? null : <p class="small quiet">{paired}</p>}
     </>
@@ -320,14 +296,18 @@ interface ChangeCellProps extends Pick<OfColumn, 'column' | 'currency'> {
 function ChangeCell({ change, column, currency }: ChangeCellProps) {
   const { now = null, before = null, diff = null, percent = null } = change ?? {};
   if (now === null && before === null) return <>–</>;
+  const { unit } = column;
   const text = (value: number | null) => written(value, column, currency) || '–';
   const full = (value: number | null) => exactly(value, column, currency) ?? text(value);
+  const exact = diff === null ? '' : `, difference: ${numbers.exactDifference(diff, unit, currency)}`;
   return (
-    <span title={`${full(now)}, before: ${full(before)}`}>
+    <span title={`${full(now)}, before: ${full(before)}${exact}`}>
       {text(now)}
       <br />
       <span class="small quiet difference">
-        {diff === null ? `before: ${text(before)}` : numbers.signed(diff, column.unit, currency)}{' '}
+        {now === null || before === null
+          ? `before: ${text(before)}`
+          : numbers.signed(now, before, unit, currency)}{' '}
         {percent === null ? null : <span class="nowrap">({numbers.percent(percent)})</span>}
       </span>
     </span>

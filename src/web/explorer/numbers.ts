@@ -6,6 +6,8 @@ export type Unit = 'number' | 'money' | 'share';
 /** Below this, two decimals would say little or nothing. */
 const SMALL = 0.01;
 
+const EXACT = { minimumFractionDigits: 0, maximumFractionDigits: 8 } as const;
+
 /** @param locale `de-DE` */
 export function numbersIn(locale: string) {
   const made = new Map<string, Intl.NumberFormat>();
@@ -33,16 +35,26 @@ export function numbersIn(locale: string) {
       }),
     /** Not rounded, for the title of a cell. */
     exact: (value: number, unit: Unit, currency: string | null): string =>
-      format(value, { ...styleOf(unit, currency), minimumFractionDigits: 0, maximumFractionDigits: 8 }),
-    /** A difference with its sign, unless it is 0: `+$57.70`, `-3`, `+0.04 percentage points`. */
-    signed(value: number, unit: Unit, currency: string | null): string {
-      const isShare = unit === 'share';
-      const text = format(value, {
-        ...optionsOf(value, unit, currency),
-        ...(isShare ? { style: 'decimal' } : {}),
-        signDisplay: 'exceptZero',
-      });
-      return isShare ? `${text} percentage points` : text;
+      format(value, { ...styleOf(unit, currency), ...EXACT }),
+    /** The difference of both as they are shown, with its sign unless it is 0: `+$57.70`, `-3`, `+0.04 pp` in percentage points. */
+    signed(now: number, before: number, unit: Unit, currency: string | null): string {
+      const text = format(...differenceOf(now, before, unit, currency, 'exceptZero'));
+      return unit === 'share' ? `${text} pp` : text;
+    },
+    /** A difference that is not rounded, for the title of what {@link signed} says. */
+    exactDifference: (value: number, unit: Unit, currency: string | null): string =>
+      unit === 'share'
+        ? `${format(value, EXACT)} pp`
+        : format(value, { ...styleOf(unit, currency), ...EXACT }),
+    /** As {@link signed} in words, with the percent of the number before: `$57.70 more (+1.2 %)`, `0.04 percentage points less`, `no difference`. */
+    compared(now: number, before: number, unit: Unit, currency: string | null): string {
+      if (now === before) return 'no difference';
+      const [size, options] = differenceOf(now, before, unit, currency, 'never');
+      const isLess = size === 0;
+      const text = format(isLess ? 10 ** -(options.maximumFractionDigits ?? 0) : size, options);
+      const noun = unit === 'share' ? ' percentage points' : '';
+      const percent = before === 0 ? '' : ` (${this.percent(((now - before) / Math.abs(before)) * 100)})`;
+      return `${isLess ? 'under ' : ''}${text}${noun} ${now < before ? 'less' : 'more'}${percent}`;
     },
     /** Of a change, `+1.2 %`. */
     percent: (value: number): string =>
@@ -50,11 +62,44 @@ export function numbersIn(locale: string) {
   };
 }
 
-function optionsOf(value: number, unit: Unit, currency: string | null): Intl.NumberFormatOptions {
-  if (unit === 'number') return { maximumFractionDigits: 4 };
-  const most = value !== 0 && Math.abs(value) < SMALL ? 4 : 2;
-  return { ...styleOf(unit, currency), minimumFractionDigits: 2, maximumFractionDigits: most };
+/** Decimals at most. */
+const decimalsOf = (value: number, unit: Unit): number =>
+  unit === 'number' || (value !== 0 && Math.abs(value) < SMALL) ? 4 : 2;
+
+const optionsOf = (value: number, unit: Unit, currency: string | null): Intl.NumberFormatOptions => ({
+  ...(unit === 'number' ? {} : { ...styleOf(unit, currency), minimumFractionDigits: 2 }),
+  maximumFractionDigits: decimalsOf(value, unit),
+});
+
+/**
+ * Of rounded numbers, so that both and their difference agree as they stand beside each other; the exact difference may be
+ * another in the last decimal.
+ * @returns what to format, and how; percentages without their sign
+ */
+function differenceOf(
+  now: number,
+  before: number,
+  unit: Unit,
+  currency: string | null,
+  signDisplay: 'exceptZero' | 'never',
+): [difference: number, options: Intl.NumberFormatOptions] {
+  const [here, there] = [decimalsOf(now, unit), decimalsOf(before, unit)];
+  const decimals = Math.max(here, there);
+  const difference = roundedTo(roundedTo(now, here) - roundedTo(before, there), decimals);
+  const options = { ...optionsOf(1, unit, currency), maximumFractionDigits: decimals, signDisplay };
+  return [difference, unit === 'share' ? { ...options, style: 'decimal' } : options];
 }
+
+const PLAIN = new Map(
+  [2, 4].map((decimals) => [
+    decimals,
+    new Intl.NumberFormat('en-US', { maximumFractionDigits: decimals, useGrouping: false }),
+  ]),
+);
+
+/** As Intl rounds what is shown: 1.005 to 1.01, where Math.round of a hundred times that gives 1. */
+const roundedTo = (value: number, decimals: number): number =>
+  Number(PLAIN.get(decimals)?.format(value) ?? value);
 
 function styleOf(unit: Unit, currency: string | null): Intl.NumberFormatOptions {
   if (unit === 'share') return { style: 'unit', unit: 'percent' };

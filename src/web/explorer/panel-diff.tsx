@@ -1,33 +1,22 @@
-/** What changed of the report, from history, without a platform call: by day and measure; below that row by row, between two moments. */
+/** What changed of the report, from history, without a platform call: by day; below that row by row, between two moments. */
 import { useMemo, useState } from 'preact/hooks';
-import type { AnswerTo } from '../../api/operations/table.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { Card, Empty, Name, Tag, type Tone, Wait } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
-import {
-  instantFrom,
-  isKnown,
-  isNamed,
-  momentsOf,
-  type Names,
-  namesIn,
-  pinIn,
-  type Revisions,
-} from './changed.js';
-import { Changed, changeText, MOST_LINES, Since, valueText } from './changed-table.js';
-import { currencyOf, haveCurrencies, titleOf } from './columns.js';
+import { instantFrom, isKnown, isNamed, momentsOf, pinIn, type Revisions } from './changed.js';
+import { Changed, Since } from './changed-days.js';
+import { currencyOf, haveCurrencies, shown, titleOf, unitOf, written } from './columns.js';
+import { type Diff, type DiffRow, type Names, namesIn, subjectOf } from './diff-rows.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
 import { PINS, type Pins } from './pinned.js';
 import { aboutPath, instantOf, type Viewed } from './question.js';
 
-type Diff = AnswerTo<'GET /gateway/v1/diff'>;
-type DiffRow = Diff['data'][number];
-type DiffLine = ReturnType<typeof linesOf>[number];
+const MOST_LINES = 500;
 
-const NO_SUBJECT = new Set(['date', 'kind', 'changed']);
+type DiffLine = ReturnType<typeof linesOf>[number];
 
 function linesOf(rows: readonly DiffRow[], names: Names) {
   return rows.flatMap((row, index) =>
@@ -36,23 +25,10 @@ function linesOf(rows: readonly DiffRow[], names: Names) {
       key: `${index} ${column}`,
       date: row.date,
       subject: subjectOf(row, names),
-      kind: row.kind,
+      kind: KINDS[row.kind],
       column,
     })),
   );
-}
-
-/** The name leads, where the report has one of an id. */
-function subjectOf(row: DiffRow, names: Names): string {
-  return Object.entries(row)
-    .filter(([column, value]) => !NO_SUBJECT.has(column) && value !== null && value !== '')
-    .map(([column, value]) => {
-      const name = names.get(`${column} ${String(value)}`);
-      return { name, text: `${column} ${String(value)}` };
-    })
-    .sort((a, b) => Number(a.name === undefined) - Number(b.name === undefined))
-    .map(({ name, text }) => (name === undefined ? text : `${name} (${text})`))
-    .join(', ');
 }
 
 export function DiffPanel({ report, ...props }: Viewed & { readonly report: Report }) {
@@ -82,6 +58,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
                 pinnedAt={pinnedAt}
                 currency={currency}
                 isMixed={haveCurrencies(report.rows)}
+                names={names}
               />
             ) : null}
             <BetweenMoments
@@ -161,8 +138,8 @@ function Differences({ diff: { data, meta }, names, currency }: DifferencesProps
       <p role="status">{lines.length === 0 ? 'No differences between these moments.' : `${found}${cut}.`}</p>
       {methodDays.length === 0 ? null : (
         <p class="note info">
-          {counted(methodDays.length, 'day')} had other columns or another token, so the platform may not have
-          changed the numbers.
+          {counted(methodDays.length, 'day was', 'days were')} fetched with other settings, so part of the
+          difference may not be the platform’s. Ask your operator what was set.
         </p>
       )}
       {inexactDays.length === 0 ? null : (
@@ -184,12 +161,24 @@ function Differences({ diff: { data, meta }, names, currency }: DifferencesProps
   );
 }
 
-const TONES: Readonly<Record<DiffRow['kind'], Tone>> = {
-  changed: 'info',
-  added: 'good',
-  removed: 'bad',
-  method: 'warn',
+const KINDS: Readonly<Record<DiffRow['kind'], readonly [Tone, string]>> = {
+  changed: ['info', 'changed'],
+  added: ['good', 'added'],
+  removed: ['bad', 'removed'],
+  method: ['warn', 'other settings'],
 };
+
+/** The text of a value of a measure. @param value a number, or its text. @param currency of money; null: unknown, or there are several */
+function valueText(value: unknown, measure: string, currency: string | null): string {
+  const unit = unitOf(measure);
+  const told = unit === 'money' && value !== null && value !== '' && Number.isFinite(Number(value));
+  return (told ? written(Number(value), { numeric: true, unit }, currency) : shown(value, true)) || '–';
+}
+
+function changeText({ old, new: now, diff, column }: DiffLine, currency: string | null): string {
+  if (numberIn(diff) === null) return '–';
+  return numbers.signed(Number(now), Number(old), unitOf(column), currency);
+}
 
 /** @param value a number, or its text */
 const numberIn = (value: unknown): number | null => ((value ?? null) === null ? null : Number(value));
@@ -199,14 +188,18 @@ const sizeOf = (value: unknown): number | null => (numberIn(value) === null ? nu
 const columnsWith = (currency: string | null): readonly Column<DiffLine>[] => [
   { title: 'Day', cell: ({ date }) => date, by: ({ date }) => date },
   { title: 'Row', cell: ({ subject }) => <Name>{subject || 'all'}</Name>, by: ({ subject }) => subject },
-  { title: 'Kind', cell: ({ kind }) => <Tag tone={TONES[kind]}>{kind}</Tag>, by: ({ kind }) => kind },
+  {
+    title: 'Kind',
+    cell: ({ kind: [tone, word] }) => <Tag tone={tone}>{word}</Tag>,
+    by: ({ kind: [, word] }) => word,
+  },
   { title: 'Column', cell: ({ column }) => titleOf(column), by: ({ column }) => column },
   { title: 'Old', numeric: true, cell: (line) => valueText(line.old, line.column, currency) },
   { title: 'New', numeric: true, cell: (line) => valueText(line.new, line.column, currency) },
   {
     title: 'Change',
     numeric: true,
-    cell: ({ diff, column }) => changeText(numberIn(diff), column, currency),
+    cell: (line) => changeText(line, currency),
     by: ({ diff }) => sizeOf(diff),
   },
   {

@@ -1,10 +1,10 @@
 /** One measure by day, week or month, by the largest groups and all others together. */
 import { useMemo } from 'preact/hooks';
-import { Chart } from '../ui/chart.js';
 import { SelectLine } from '../ui/fields.js';
 import { Card, Choice, Empty } from '../ui/parts.js';
 import { currencyOf, MIXED, type ReportColumn } from './columns.js';
 import { groupRows } from './group.js';
+import { isFew, MeasureChart } from './measure-chart.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
 import type { Viewed } from './question.js';
@@ -111,17 +111,11 @@ export function ReportChart(props: ReportChartProps) {
 function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
-  const { unit, noSum, ratio, title } = metric;
+  const { noSum, ratio, title } = metric;
   const isStacked = stackable && view.shape !== 'lines';
-  const drawn = useMemo(
-    () => ({
-      times: spans.map(({ start }) => Date.parse(start) / 1000),
-      lines: lines.map((line, index) => ({
-        ...line,
-        color: line.isRest ? '--c6' : (COLORS[index] ?? '--c1'),
-      })),
-    }),
-    [spans, lines],
+  const colored = useMemo(
+    () => lines.map((line, index) => ({ ...line, color: line.isRest ? '--c6' : (COLORS[index] ?? '--c1') })),
+    [lines],
   );
   const currency = useMemo(() => currencyOf(report.rows, about.currency), [report, about.currency]);
   const provisional = report.meta.firstProvisionalDate;
@@ -135,17 +129,16 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
           are not in this chart, but in the table below.
         </p>
       )}
-      <Chart
+      <MeasureChart
         label={`${title} by ${by}${isStacked && lines.length > 1 ? ', stacked by the largest groups' : ''}`}
-        {...drawn}
-        steps={{ title: SPANS.find(({ value }) => value === by)?.title ?? '', of: spans }}
+        column={metric}
+        currency={currency}
+        by={by}
+        steps={spans}
+        lines={colored}
         kind={isStacked ? (by === 'day' ? 'stacked' : 'stacked bars') : 'lines'}
         height={260}
-        provisionalFrom={shadedFrom === undefined ? null : Date.parse(shadedFrom.start) / 1000}
-        format={(value) => numbers.short(value, unit, currency)}
-        exact={(value) => numbers.full(value, unit, currency)}
-        absent={noSum === null && ratio === null ? 'no row' : 'no value'}
-        whole={unit === 'number' && noSum === null && lines.every(({ values }) => values.every(isWhole))}
+        provisionalFrom={shadedFrom?.start}
       />
       <div class="small quiet">
         {ratio === null ? null : <Calculated of={[metric]} />}
@@ -162,8 +155,8 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
         )}
         {shadedFrom === undefined ? null : (
           <p>
-            Shaded: {by === 'day' ? '' : `from ${shadedFrom.title} on, with `}provisional days, from{' '}
-            {provisional} on.
+            {isFew(spans) ? 'Not complete yet' : 'Shaded'}:{' '}
+            {by === 'day' ? '' : `from ${shadedFrom.title} on, with `}provisional days, from {provisional} on.
           </p>
         )}
       </div>
@@ -174,5 +167,3 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
 interface LinesProps extends Omit<ReportChartProps, 'measures' | 'setView'> {
   readonly grouped: ReturnType<typeof groupRows>;
 }
-
-const isWhole = (value: number | null): boolean => value === null || Number.isInteger(value);

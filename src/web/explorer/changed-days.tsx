@@ -1,0 +1,366 @@
+/** What changed of a report since a moment: a line for each day, which opens for its changes one by one, and all days together. */
+import { useMemo, useState } from 'preact/hooks';
+import { wordsOf } from '../ui/api.js';
+import { DataTable } from '../ui/data-table.js';
+import { SelectLine } from '../ui/fields.js';
+import { between, moment } from '../ui/format.js';
+import { Empty, Name, Tag, Wait } from '../ui/parts.js';
+import { useGet } from '../ui/session.js';
+import {
+  changeIn,
+  chosenOf,
+  type DayStates,
+  instantFrom,
+  isNamed,
+  knownSince,
+  type Moments,
+  measuresOf,
+  momentsOf,
+  NAMED,
+  periodOf,
+  type Revisions,
+  type Step,
+  statesBetween,
+} from './changed.js';
+import { type ReportColumn, titleOf, unitOf } from './columns.js';
+import { type Change, changeOf } from './compare.js';
+import { type Diff, type DiffRow, isMoved, movedByDay, type Names, subjectOf } from './diff-rows.js';
+import { counted, numbers } from './numbers.js';
+import {
+  aboutPath,
+  instantOf,
+  keptOf,
+  type Period,
+  type Question,
+  reportHref,
+  type Viewed,
+} from './question.js';
+
+interface SinceProps extends Viewed {
+  /** When the pin of the address was made, ISO; null: there is none. */
+  readonly pinnedAt: string | null;
+}
+
+export function Since({ view, setView, pinnedAt }: SinceProps) {
+  const { from } = momentsOf(view.between);
+  const own = pinnedAt === null ? 'chosen moments' : `pinned, ${moment(pinnedAt)}`;
+  const isOwn = !isNamed(view.between);
+  return (
+    <SelectLine
+      label="Changed since"
+      options={isOwn ? [...NAMED, [view.between, own]] : NAMED}
+      value={isOwn ? view.between : from}
+      choose={(chosen) =>
+        setView({ between: chosen === '' || chosen === view.between ? chosen : `${chosen},latest` })
+      }
+    />
+  );
+}
+
+interface ChangedProps extends SinceProps {
+  readonly revisions: Revisions;
+  /** Of money; null: unknown, or there are several. */
+  readonly currency: string | null;
+  /** Whether money has several currencies, so that it has no totals. */
+  readonly isMixed: boolean;
+  readonly names: Names;
+}
+
+/** The moments of the address. @param pinnedAt of the pin of the address, ISO; null: there is none */
+function momentsIn(place: string, pinnedAt: string | null): Moments {
+  const { from, to } = momentsOf(place);
+  const timeOf = (iso: string) => (Number.isNaN(Date.parse(iso)) ? null : Date.parse(iso));
+  return { from: timeOf(pinnedAt ?? instantFrom(from, Date.now())), to: timeOf(instantOf(to)) };
+}
+
+export function Changed(props: ChangedProps) {
+  const { question, revisions, view, setView, pinnedAt, currency, isMixed } = props;
+  const moments = momentsIn(view.between, pinnedAt);
+  const states = useMemo(() => statesBetween(revisions, moments), [revisions, moments.from, moments.to]);
+  const measures = useMemo(() => measuresOf(states, isMixed), [states, isMixed]);
+  const days = states.filter(({ steps }) => steps.length > 0);
+  const column = chosenOf(measures, view.metric);
+  const diff = useGet<Diff>(nounOf(question.splits) === null ? null : movedPath(question, states, moments));
+  const moved = useMemo(
+    () => (diff.value === null || column === undefined ? null : movedByDay(diff.value.data, column)),
+    [diff.value, column],
+  );
+  if (days.length === 0) return <Unchanged {...props} moments={moments} />;
+  if (column === undefined)
+    return (
+      <Empty>
+        {counted(days.length, 'day')} changed {sinceWords(moments)}, but the numbers are no longer kept.
+      </Empty>
+    );
+  const others = days.filter(({ steps }) => steps.some(({ hasOtherSettings }) => hasOtherSettings)).length;
+  return (
+    <>
+      <div class="toolbar">
+        <p role="status">
+          <strong>
+            {counted(days.length, 'day')} changed {sinceWords(moments)}.
+          </strong>{' '}
+          <Total {...{ states, column, currency }} />
+        </p>
+        <SelectLine
+          label="Changes in"
+          options={measures.map(({ name, title }) => [name, title])}
+          value={column.name}
+          choose={(metric) => setView({ metric }, true)}
+        />
+      </div>
+      <Others {...{ states, measures, column, currency }} />
+      {diff.error === null ? null : (
+        <p class="small quiet">How many rows moved is not known. {wordsOf(diff.error)}</p>
+      )}
+      {others === 0 ? null : (
+        <p class="note info">
+          {counted(others, 'day was', 'days were')} fetched with other settings, so part of the difference may
+          not be the platform’s. Ask your operator what was set.
+        </p>
+      )}
+      <ul class="plain-list changed" aria-label="Days that changed, newest first">
+        {days.map((day) => (
+          <li key={day.date}>
+            <ChangedDay {...props} {...{ day, column }} moved={moved?.get(day.date) ?? (moved && 0)} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Of all rows between the moments; null: no day can be compared row by row. */
+function movedPath(question: Question, states: readonly DayStates[], { from, to }: Moments): string | null {
+  const period = periodOf(states);
+  if (period === null) return null;
+  return aboutPath('diff', daysIn(question, period), {
+    from: from === null ? 'first' : isoOf(from),
+    to: to === null ? 'latest' : isoOf(to),
+  });
+}
+
+/** The report of other days, as it is now. */
+const daysIn = (question: Question, { from, to }: Period): Question => ({
+  ...question,
+  period: '',
+  dateFrom: from,
+  dateTo: to,
+  asOf: '',
+});
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+function sinceWords({ from, to }: Moments): string {
+  const since = from === null ? 'since first fetched' : `since ${moment(isoOf(from))}`;
+  return to === null ? since : `${since} until ${moment(isoOf(to))}`;
+}
+
+interface OfStates {
+  readonly states: readonly DayStates[];
+  readonly column: ReportColumn;
+  readonly currency: string | null;
+}
+
+/** Of all days that are known, also those that have not changed. */
+function Total({ states, column, currency }: OfStates) {
+  const change = changeIn(states, column);
+  if (change.diff === null) return null;
+  return (
+    <>
+      {column.title} of {counted(states.length, 'day')}:{' '}
+      <Shown {...{ change, column, currency }} joint=", " />.
+    </>
+  );
+}
+
+interface ShownProps extends Pick<OfStates, 'currency'> {
+  readonly change: Change;
+  readonly column: Pick<ReportColumn, 'name' | 'unit'>;
+  /** Between both values and their difference. */
+  readonly joint?: string;
+}
+
+/** `$457.37 → $487.86` and `$30.49 more (+6.7 %)`; exact in the title. */
+function Shown({ change: { before, now, diff }, column: { unit }, currency, joint = '' }: ShownProps) {
+  const text = (value: number | null) => (value === null ? '–' : numbers.full(value, unit, currency));
+  if (before === null || now === null || diff === null)
+    return <span>{before === now ? '–' : `${text(before)} → ${text(now)}`}</span>;
+  const exact = (value: number) => numbers.exact(value, unit, currency);
+  const title = `${exact(before)} → ${exact(now)}: ${numbers.exactDifference(diff, unit, currency)}`;
+  return (
+    <>
+      <span class="nowrap" title={title}>
+        {text(before)} → {text(now)}
+      </span>
+      {joint}
+      <span title={title}>{numbers.compared(now, before, unit, currency)}</span>
+    </>
+  );
+}
+
+/** The totals of the other measures, and what no total has. */
+function Others({
+  states,
+  measures,
+  column,
+  currency,
+}: OfStates & { readonly measures: readonly ReportColumn[] }) {
+  const told = measures.flatMap((one) => {
+    const { now, before } = changeIn(states, one);
+    if (one === column || now === null || before === null) return [];
+    return `${one.title} ${numbers.compared(now, before, one.unit, currency)}`;
+  });
+  const lost = states.filter(({ before, now }) => before === null || now === null).length;
+  const later = states.filter(({ isLater }) => isLater).length;
+  return (
+    <p class="small quiet">
+      {told.length === 0 ? '' : `${told.join('; ')}. `}
+      {lost === 0 ? '' : `Without ${counted(lost, 'day')} whose numbers are no longer kept. `}
+      {later === 0
+        ? ''
+        : `${counted(later, 'day was', 'days were')} first fetched later: changes are since then.`}
+    </p>
+  );
+}
+
+interface DayProps extends ChangedProps {
+  readonly day: DayStates;
+  readonly column: ReportColumn;
+  /** How many rows differ in the measure; null: unknown. */
+  readonly moved: number | null;
+}
+
+function ChangedDay(props: DayProps) {
+  const { day, column, currency, moved, question } = props;
+  const [isOpen, setIsOpen] = useState(false);
+  const noun = nounOf(question.splits);
+  const isOther = day.steps.some(({ hasOtherSettings }) => hasOtherSettings);
+  return (
+    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>
+        <strong class="nowrap">{day.date}</strong>
+        <Shown change={changeIn([day], column)} {...{ column, currency }} />
+        <span class="small quiet">
+          {noun === null || moved === null ? null : `${counted(moved, noun)} moved`}{' '}
+          {isOther ? <Tag tone="info">other settings</Tag> : null}
+        </span>
+      </summary>
+      {isOpen ? (
+        <>
+          <ol class="plain-list small">
+            {day.steps.map((step) => (
+              <li key={step.id}>
+                <StepLine {...{ step, column, currency }} />
+              </li>
+            ))}
+          </ol>
+          {noun === null ? null : <DayRows {...props} noun={noun} />}
+        </>
+      ) : null}
+    </details>
+  );
+}
+
+/** What the rows of a day are of; null: a day has one row. */
+function nounOf(splits: readonly string[]): string | null {
+  const [one, ...more] = splits.filter((split) => split !== 'byDate');
+  if (one === undefined) return null;
+  return more.length > 0 ? 'row' : titleOf(one.slice(2)).toLowerCase();
+}
+
+function StepLine({
+  step,
+  column,
+  currency,
+}: Pick<DayProps, 'column' | 'currency'> & { readonly step: Step }) {
+  const { seenAt, after, before, now, hasOtherSettings } = step;
+  const change = changeIn([step], column);
+  return (
+    <>
+      {after === null ? `Seen ${moment(seenAt)}` : `Changed ${between(after, seenAt)}`}:{' '}
+      {before === null || now === null ? (
+        'the numbers are no longer kept'
+      ) : change.diff === 0 ? (
+        `the same ${column.title}, other measures or rows`
+      ) : (
+        <Shown {...{ change, column, currency }} joint=", " />
+      )}
+      .{hasOtherSettings ? ' Fetched with other settings.' : ''}
+    </>
+  );
+}
+
+/** Rows of the day that differ in the measure, or in what it is calculated from. */
+function DayRows({ day, column, currency, names, question, noun }: DayProps & { readonly noun: string }) {
+  const { date, from, to } = day;
+  const diff = useGet<Diff>(aboutPath('diff', daysIn(question, { from: date, to: date }), { from, to }));
+  const { name, ratio } = column;
+  const parts = ratio === null ? [name] : [ratio.over, ratio.under];
+  return (
+    <Wait of={diff}>
+      {({ data }) => (
+        <DataTable
+          caption={`What moved on ${date}`}
+          short
+          empty={`No ${noun} has another ${column.title}.`}
+          rows={data.filter((row) => isMoved(row, column))}
+          keyOf={(row) => subjectOf(row, names)}
+          columns={[
+            {
+              title: titleOf(noun),
+              cell: (row) => <Name>{subjectOf(row, names) || 'all'}</Name>,
+              by: (row) => subjectOf(row, names),
+            },
+            ...parts.map((part) => ({
+              title: titleOf(part),
+              numeric: true,
+              cell: (row: DiffRow) => (
+                <Shown
+                  change={cellChange(row, part)}
+                  column={{ name: part, unit: unitOf(part) }}
+                  currency={currency}
+                  joint=", "
+                />
+              ),
+              by: (row: DiffRow) => cellChange(row, part).diff,
+            })),
+          ]}
+        />
+      )}
+    </Wait>
+  );
+}
+
+function cellChange({ changed }: DiffRow, column: string): Change {
+  const { old = null, new: now = null } = Object.hasOwn(changed, column) ? (changed[column] ?? {}) : {};
+  const numberIn = (value: unknown) => (value === null || value === '' ? null : Number(value));
+  return changeOf(numberIn(now), numberIn(old));
+}
+
+/** A report with more splits was perhaps first fetched a moment ago; the one by date only has the longest history. */
+function Unchanged({ question, view, revisions, moments }: ChangedProps & { readonly moments: Moments }) {
+  const byDate = { ...question, splits: ['byDate'], asOf: '' };
+  const since = moments.from === null ? 'since the gateway first fetched it' : sinceWords(moments);
+  const [first = '', last = ''] = knownSince(revisions) ?? [];
+  const isLater = moments.from === null || Date.parse(last) > moments.from;
+  const known =
+    moment(first) === moment(last)
+      ? `are known only since ${moment(first)}`
+      : `were first fetched ${between(first, last)}`;
+  return (
+    <Empty>
+      No day of this report has changed {since}.
+      {isLater ? ` These days ${known}; changes before that cannot be seen.` : ''}
+      {question.splits.length < 2 ? null : (
+        <>
+          {' '}
+          Changes are kept for each split apart.{' '}
+          <a href={reportHref(byDate, { ...keptOf(view, byDate), panel: 'diff' })}>
+            Look at the report by date only
+          </a>
+        </>
+      )}
+    </Empty>
+  );
+}
