@@ -59,6 +59,6 @@ describe('a difference', () => {
     expect(words(0.71, 0.75, 'share', null)).toBe('0.04 percentage points less (-5.3 %)');
     expect(words(5, 0, 'money', 'USD')).toBe('$5.00 more');
     expect(words(5, 5, 'money', 'USD')).toBe('no difference');
-    expect(words(10.004, 10.001, 'money', 'USD')).toBe('under $0.01 more (0 %)');
+    expect(words(10.004, 10.001, 'money', 'USD')).toBe('under $0.01 more (+0.03 %)');
   });
 });

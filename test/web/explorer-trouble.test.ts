@@ -213,24 +213,39 @@ describe('changes', () => {
     const { page, shots, faults } = await explorer(gateway, key, REPORT);
     await page.getByRole('button', { name: 'What changed' }).click();
     const panel = page.getByRole('region', { name: 'What changed', exact: true });
-    await panel.getByText(/^\d+ changes of 1 day since first known\.$/).waitFor();
-    const [corrected] = await panel.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
-    expect(corrected?.replaceAll(/\s+/g, ' ')).toMatch(
-      /^\w+ 2026-11-18 \$?[\d,.]+ → \$?[\d,.]+ [+-]\$?[\d,.]+ \([+-][\d.]+ %\) seen .*, made between [\d-]+ [\d:]+ and .*[\d:]+ UTC corrected by the platform$/,
+    await panel
+      .getByText(
+        /^1 day changed since first fetched\. Spent of all 3 days: \$[\d,.]+ → \$[\d,.]+, \$[\d,.]+ (more|less) \([+-][\d.]+ %\)\.$/,
+      )
+      .waitFor();
+    await panel.getByText(/^Impressions [\d,]+ more \([+-][\d.]+ %\); /).waitFor();
+    const days = panel.getByRole('list', { name: 'Days that changed, newest first' });
+    const [corrected] = await days.getByRole('group').allInnerTexts();
+    expect(corrected?.replaceAll(/\s+/g, ' ').trim()).toMatch(
+      /^2026-11-18 \$[\d,.]+ → \$[\d,.]+ \$[\d,.]+ (more|less) \([+-][\d.]+ %\) \d+ campaigns? moved$/,
     );
-    const totals = panel.getByRole('region', { name: 'Totals before and now' });
-    const [spent] = await totals.getByRole('row').filter({ hasText: 'Spent' }).allInnerTexts();
-    expect(spent?.replaceAll(/\s+/g, ' ')).toMatch(
-      /^Spent \$[\d,.]+ \$[\d,.]+ [+-]\$[\d,.]+ \([+-][\d.]+ %\)$/,
-    );
-    await panel.getByText(/^Totals of 3 days\.$/).waitFor();
     await shots('explorer-changed');
+    await days.getByText('2026-11-18').click();
+    await days
+      .getByText(/^Changed between 2026-11-\d\d \d\d:\d\d and .* UTC: \$[\d,.]+ → \$[\d,.]+, .* %\)\.$/)
+      .waitFor();
+    const campaigns = days.getByRole('region', { name: 'What moved on 2026-11-18' });
+    const [, campaign] = await campaigns.getByRole('row').allInnerTexts();
+    expect(campaign?.replaceAll(/\s+/g, ' ')).toMatch(
+      / \(Campaign id \d+\) \$[\d,.]+ → \$[\d,.]+, \$[\d,.]+ (more|less) \([+-][\d.]+ %\)$/,
+    );
+    const moved = Number(/(\d+) campaigns? moved/.exec(corrected ?? '')?.[1]);
+    expect(await campaigns.getByRole('row').count()).toBe(moved + 1);
+    await shots('explorer-changed-day');
+    await panel.getByLabel('Changes in').selectOption('ctr');
+    await page.waitForURL(/metric=ctr/);
+    await campaigns.getByRole('columnheader', { name: 'Clicks' }).waitFor();
     await panel.getByText('Row by row, between two moments').click();
     await panel.getByText(/^\d+ values in \d rows? differs?\.$/).waitFor();
     const differences = panel.getByRole('region', { name: 'Differences' });
     const [row] = await differences.getByRole('row').filter({ hasText: '2026-11-18' }).allInnerTexts();
     expect(row?.replaceAll(/\s+/g, ' ')).toMatch(
-      / \(campaignId \d+\), advertiserId 1 changed Impressions [\d,]+ [\d,]+ \+[\d,]+ \+[\d.]+ %$/,
+      / \(Campaign id \d+\) changed Impressions [\d,]+ [\d,]+ \+[\d,]+ \+[\d.]+ %$/,
     );
     await shots('explorer-diff');
     const moment = new Date(gateway.clock.now()).toISOString().slice(0, 16);
@@ -255,7 +270,7 @@ describe('changes', () => {
     await since.selectOption('yesterday');
     await page.waitForURL(/between=yesterday%2Clatest/);
     await since.selectOption('first fetched');
-    await panel.getByText(/since first known\.$/).waitFor();
+    await panel.getByText(/^1 day changed since first fetched\./).waitFor();
     expect(faults).toEqual([]);
   });
 });

@@ -276,6 +276,15 @@ describe('measures', () => {
       expect.arrayContaining(['Week', 'First day', 'Spent (USD)', 'CTR (%)', 'CPC (USD)']),
     );
     expect(week?.[0]).toMatch(/^Week \d+, /);
+    // A column of people would be empty; the others are in view.
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    await table.getByRole('columnheader', { name: 'CPM' }).waitFor();
+    await expect.poll(() => table.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+    expect(await cutOff(page)).toEqual([]);
+    expect(await table.getByRole('columnheader', { name: 'Reach' }).count()).toBe(0);
+    await page.getByText(/^\* Reach counts people\..* So it has no column by week\.$/).waitFor();
+    await page.getByText(/^\d\/7 after a date: so many of its days are in the report\.$/).waitFor();
     await page.getByRole('button', { name: 'Lines' }).click();
     await page.waitForURL(/shape=lines/);
     await seen.shots('explorer-weeks');
@@ -404,7 +413,7 @@ describe('a comparison', () => {
       .toEqual([
         'Total',
         ...Array.from({ length: 7 }, () =>
-          expect.stringMatching(/^\$?[\d,.]+%? [+-]?\$?[\d,.]+( percentage points)? \([+-]?[\d.,]+ %\)$/),
+          expect.stringMatching(/^\$?[\d,.]+%? [+-]?\$?[\d,.]+( pp)? \([+-]?[\d.,]+ %\)$/),
         ),
       ]);
     expect(await cells.nth(4).getAttribute('data-title')).toBe('Reach');
@@ -449,6 +458,11 @@ describe('a comparison of a month', () => {
         'Each day stands beside the same day of the month: 1 Mar 2026 beside 1 Feb 2026. 29 Mar 2026, 30 Mar 2026, 31 Mar 2026 have none beside them, but are in the totals.',
       )
       .waitFor();
+    // The difference is that of both numbers as they are shown.
+    const [sentence] = await card.getByText(/^Spent, USD: /).allInnerTexts();
+    const shown = sentence?.split(' Mean per day')[0]?.match(/[\d,]+\.\d\d/g) ?? [];
+    const [now, before, difference] = shown.map((one) => Number(one.replaceAll(',', '')));
+    expect(Math.abs(Number(now) - Number(before)).toFixed(2)).toBe(Number(difference).toFixed(2));
     const mean = await card.locator('tfoot tr').last().locator('td').allInnerTexts();
     expect(mean.slice(0, 2).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
       'Mean per day',
@@ -457,6 +471,32 @@ describe('a comparison of a month', () => {
     await page.getByLabel('Compare with').selectOption({ label: 'the 31 days before' });
     await page.getByRole('region', { name: 'Compared with 29 Jan to 28 Feb 2026' }).waitFor();
     expect(await page.getByText('Mean per day').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('one or two months', () => {
+  it('are bars with their numbers: of the report by group, of a comparison by period', async () => {
+    const address = `${CAMPAIGNS}&byCampaign=1&dateFrom=2026-03-01&dateTo=2026-03-31&metric=spent&by=month`;
+    const seen = await signedIn(explorer(`${address}&against=previous`), 'Team key', key);
+    const { page, faults } = seen;
+    const both = page.getByRole('figure', { name: 'Spent, USD by month in both periods' });
+    const told = both.getByRole('listitem');
+    await expect
+      .poll(async () => (await told.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim()))
+      .toEqual([
+        'Mar 2026, compared with 1 Feb to 28 Feb 2026',
+        expect.stringMatching(/^1 Mar to 31 Mar 2026 \$[\d,]+\.\d\d$/),
+        expect.stringMatching(/^1 Feb to 28 Feb 2026 \$[\d,]+\.\d\d$/),
+      ]);
+    const own = page.getByRole('region', { name: 'Spent, USD by month', exact: true });
+    await own.getByText('Mar 2026', { exact: true }).waitFor();
+    expect(await own.getByRole('listitem').count()).toBeGreaterThan(1);
+    expect(await own.getByRole('group', { name: 'Shape' }).count()).toBe(0);
+    expect(await page.locator('canvas').count()).toBe(0);
+    await seen.shots('explorer-one-month');
+    await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
+    await page.getByRole('img', { name: 'Spent, USD by week in both periods' }).waitFor();
     expect(faults).toEqual([]);
   });
 });

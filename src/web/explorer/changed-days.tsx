@@ -168,21 +168,20 @@ function Total({ states, column, currency }: OfStates) {
   if (change.diff === null) return null;
   return (
     <>
-      {column.title} of {counted(states.length, 'day')}:{' '}
-      <Shown {...{ change, column, currency }} joint=", " />.
+      {column.title} of {states.length === 1 ? 'this day' : `all ${counted(states.length, 'day')}`}:{' '}
+      <Shown {...{ change, currency }} unit={column.unit} joint=", " />.
     </>
   );
 }
 
-interface ShownProps extends Pick<OfStates, 'currency'> {
+interface ShownProps extends Pick<OfStates, 'currency'>, Pick<ReportColumn, 'unit'> {
   readonly change: Change;
-  readonly column: Pick<ReportColumn, 'name' | 'unit'>;
   /** Between both values and their difference. */
   readonly joint?: string;
 }
 
 /** `$457.37 → $487.86` and `$30.49 more (+6.7 %)`; exact in the title. */
-function Shown({ change: { before, now, diff }, column: { unit }, currency, joint = '' }: ShownProps) {
+function Shown({ change: { before, now, diff }, unit, currency, joint = '' }: ShownProps) {
   const text = (value: number | null) => (value === null ? '–' : numbers.full(value, unit, currency));
   if (before === null || now === null || diff === null)
     return <span>{before === now ? '–' : `${text(before)} → ${text(now)}`}</span>;
@@ -240,7 +239,7 @@ function ChangedDay(props: DayProps) {
     <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary>
         <strong class="nowrap">{day.date}</strong>
-        <Shown change={changeIn([day], column)} {...{ column, currency }} />
+        <Shown change={changeIn([day], column)} unit={column.unit} currency={currency} />
         <span class="small quiet">
           {noun === null || moved === null ? null : `${counted(moved, noun)} moved`}{' '}
           {isOther ? <Tag tone="info">other settings</Tag> : null}
@@ -284,12 +283,15 @@ function StepLine({
       ) : change.diff === 0 ? (
         `the same ${column.title}, other measures or rows`
       ) : (
-        <Shown {...{ change, column, currency }} joint=", " />
+        <Shown {...{ change, currency }} unit={column.unit} joint=", " />
       )}
       .{hasOtherSettings ? ' Fetched with other settings.' : ''}
     </>
   );
 }
+
+/** More rows of a day scroll. */
+const MANY_ROWS = 8;
 
 /** Rows of the day that differ in the measure, or in what it is calculated from. */
 function DayRows({ day, column, currency, names, question, noun }: DayProps & { readonly noun: string }) {
@@ -297,14 +299,15 @@ function DayRows({ day, column, currency, names, question, noun }: DayProps & { 
   const diff = useGet<Diff>(aboutPath('diff', daysIn(question, { from: date, to: date }), { from, to }));
   const { name, ratio } = column;
   const parts = ratio === null ? [name] : [ratio.over, ratio.under];
+  const movedIn = ({ data }: Diff) => data.filter((row) => isMoved(row, column));
   return (
     <Wait of={diff}>
-      {({ data }) => (
+      {(value) => (
         <DataTable
           caption={`What moved on ${date}`}
-          short
+          short={movedIn(value).length > MANY_ROWS}
           empty={`No ${noun} has another ${column.title}.`}
-          rows={data.filter((row) => isMoved(row, column))}
+          rows={movedIn(value)}
           keyOf={(row) => subjectOf(row, names)}
           columns={[
             {
@@ -316,12 +319,9 @@ function DayRows({ day, column, currency, names, question, noun }: DayProps & { 
               title: titleOf(part),
               numeric: true,
               cell: (row: DiffRow) => (
-                <Shown
-                  change={cellChange(row, part)}
-                  column={{ name: part, unit: unitOf(part) }}
-                  currency={currency}
-                  joint=", "
-                />
+                <span>
+                  <Shown change={cellChange(row, part)} unit={unitOf(part)} currency={currency} joint=", " />
+                </span>
               ),
               by: (row: DiffRow) => cellChange(row, part).diff,
             })),

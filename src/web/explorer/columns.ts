@@ -124,6 +124,12 @@ export function unitWord({ unit }: Pick<ReportColumn, 'unit'>, currency: string 
   return unit === 'share' ? '%' : unit === 'money' ? currency : null;
 }
 
+/** `Spent, USD` */
+export function titleWithUnit(column: ReportColumn, currency: string | null): string {
+  const unit = unitWord(column, currency);
+  return unit === null ? column.title : `${column.title}, ${unit}`;
+}
+
 /** The text of a cell, without a unit. */
 export function shown(value: unknown, numeric: boolean): string {
   if (value === null || value === undefined) return '';

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { monthsApart, otherPeriod, pairsInWords, periodsInWords } from './against.js';
-import { chosenFirst, currencyOf, exactly, type ReportColumn, unitWord, written } from './columns.js';
+import { chosenFirst, currencyOf, exactly, type ReportColumn, titleWithUnit, written } from './columns.js';
 import {
   type Change,
   type ComparedGroup,
@@ -162,19 +162,13 @@ function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
   const [sums, means] = [changeIn(total), changeIn(mean)];
   return (
     <p>
-      <strong>{unitWords(column, currency)}</strong>:{' '}
+      <strong>{titleWithUnit(column, currency)}</strong>:{' '}
       {sums.diff === null
         ? whyNoTotal(column, sums, text)
         : told(sums, [` from ${periodWords(now)}`, ` from ${periodWords(before)}`])}
       {means.diff === null ? null : ` Mean per day: ${told(means, [' in this period', ' in the other'])}`}
     </p>
   );
-}
-
-/** `Spent, USD` */
-function unitWords(column: ReportColumn, currency: string | null): string {
-  const unit = unitWord(column, currency);
-  return unit === null ? column.title : `${column.title}, ${unit}`;
 }
 
 type TextOf = (value: number | null) => string;
@@ -217,7 +211,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
           : ` So there is none by ${by}; choose Day in the chart below.`}
       </Empty>
     );
-  const words = unitWords(column, currency);
+  const words = titleWithUnit(column, currency);
   const paired = pairsInWords(view, now, before, by);
   return (
     <>
@@ -268,7 +262,7 @@ function ChangesTable({ groups, feet, measures, currency, name }: ChangesTablePr
       />
       <p class="small quiet">
         A dash means no row, or no sum. Totals are the platform’s own for each period, else the sum of the
-        rows, if there is one.
+        rows, if there is one.{measures.some(({ unit }) => unit === 'share') ? ' pp: percentage points.' : ''}
         {groups.length > MOST_GROUPS
           ? ` The first ${numbers.whole(MOST_GROUPS)} of ${numbers.whole(groups.length)} groups are shown, CSV has all.`
           : ''}

@@ -56,9 +56,12 @@ export function numbersIn(locale: string) {
       const percent = before === 0 ? '' : ` (${this.percent(((now - before) / Math.abs(before)) * 100)})`;
       return `${isLess ? 'under ' : ''}${text}${noun} ${now < before ? 'less' : 'more'}${percent}`;
     },
-    /** Of a change, `+1.2 %`. */
+    /** Of a change, `+1.2 %`, and `+0.03 %`: what is not 0 is not shown as 0. */
     percent: (value: number): string =>
-      `${format(value, { maximumFractionDigits: 1, signDisplay: 'exceptZero' })} %`,
+      `${format(value, {
+        ...(Math.abs(value) < 0.05 ? { maximumSignificantDigits: 1 } : { maximumFractionDigits: 1 }),
+        signDisplay: 'exceptZero',
+      })} %`,
   };
 }
 

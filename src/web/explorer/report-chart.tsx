@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { SelectLine } from '../ui/fields.js';
 import { Card, Choice, Empty } from '../ui/parts.js';
-import { currencyOf, MIXED, type ReportColumn } from './columns.js';
+import { currencyOf, MIXED, type ReportColumn, titleWithUnit } from './columns.js';
 import { groupRows } from './group.js';
 import { isFew, MeasureChart } from './measure-chart.js';
 import { counted, numbers } from './numbers.js';
@@ -48,6 +48,7 @@ export function ReportChart(props: ReportChartProps) {
       whole,
     );
   }, [rows, spans, meta, metric.name, about.advertiser, isByAdvertiser]);
+  const currency = useMemo(() => currencyOf(rows, about.currency), [rows, about.currency]);
   const isByDate = meta.split.includes('date');
   const optionsOf = (calculated: boolean) =>
     measures
@@ -73,7 +74,7 @@ export function ReportChart(props: ReportChartProps) {
           choose={(lines) => setView({ lines }, true)}
         />
       ) : null}
-      {isByDate && grouped.stackable && grouped.lines.length > 1 ? (
+      {isByDate && grouped.stackable && grouped.lines.length > 1 && !isFew(spans) ? (
         <Choice
           label="Shape"
           options={SHAPES}
@@ -96,19 +97,19 @@ export function ReportChart(props: ReportChartProps) {
       </Card>
     );
   return (
-    <Card title={`${metric.title} by ${by}`} tools={tools}>
+    <Card title={`${titleWithUnit(metric, currency)} by ${by}`} tools={tools}>
       {metric.noSum !== null && metric.noSum !== MIXED && by !== 'day' ? (
         <Empty>{`${metric.noSum} So there is none by ${by}; choose Day.`}</Empty>
       ) : grouped.lines.every(({ values }) => values.every((value) => value === null)) ? (
         <Empty>{`There is no ${metric.title} of these lines. ${metric.noSum ?? ''}`}</Empty>
       ) : (
-        <Lines {...props} grouped={grouped} />
+        <Lines {...props} grouped={grouped} currency={currency} />
       )}
     </Card>
   );
 }
 
-function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
+function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
   const { noSum, ratio, title } = metric;
@@ -117,7 +118,6 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
     () => lines.map((line, index) => ({ ...line, color: line.isRest ? '--c6' : (COLORS[index] ?? '--c1') })),
     [lines],
   );
-  const currency = useMemo(() => currencyOf(report.rows, about.currency), [report, about.currency]);
   const provisional = report.meta.firstProvisionalDate;
   const shadedFrom = spans.find(({ end }) => provisional !== undefined && end >= provisional);
   const parts = spans.filter(({ part }) => part !== null);
@@ -166,4 +166,6 @@ function Lines({ report, about, metric, spans, view, grouped }: LinesProps) {
 
 interface LinesProps extends Omit<ReportChartProps, 'measures' | 'setView'> {
   readonly grouped: ReturnType<typeof groupRows>;
+  /** Of money; null: unknown, or there are several. */
+  readonly currency: string | null;
 }

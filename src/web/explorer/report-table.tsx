@@ -23,7 +23,7 @@ import { counted, numbers } from './numbers.js';
 import { cellOf, type Meta, type Report, type Row } from './parse.js';
 import { advertisersOf, type Viewed } from './question.js';
 import { csvName, saveCsv } from './save-csv.js';
-import { SPANS, type Span } from './spans.js';
+import { SPANS, type Span, spanIn } from './spans.js';
 import { tableCsv } from './table-csv.js';
 
 interface TableProps extends Viewed {
@@ -51,7 +51,12 @@ export function ReportTable(props: TableProps) {
     [sorted, view.filter, columns, currency],
   );
   const constant = columns.filter((column) => isConstant(column, rows));
+  // By week or month nobody knows how many people there were: a column would say that in every row.
+  const unknown = spans.size === 0 ? [] : columns.filter((column) => hasNoSums(column, rows));
+  const others = columns.filter((column) => !constant.includes(column) && !unknown.includes(column));
+  const narrow = useMedia(NARROW);
   const all = counted(rows.length, 'row');
+  const partly = [...spans.values()].find(({ part }) => part !== null)?.part ?? undefined;
   const hasTotals = totalsOf(meta) !== null;
   return (
     <Card title="Rows" tools={<Download {...props} rows={found} />}>
@@ -70,15 +75,22 @@ export function ReportTable(props: TableProps) {
             : 'The filter is not understood, so no rows are shown. Correct it above.'}
         </Empty>
       ) : (
-        <FoundRows {...props} found={found} sort={sort} constant={constant} />
+        <FoundRows {...props} {...{ found, sort, others, narrow }} />
       )}
       <div class="small quiet">
         {meta.firstProvisionalDate === undefined ? null : <p>{PROVISIONAL} marks provisional days.</p>}
-        {columns.map(({ name, noSum }) =>
-          noSum === null ? null : (
-            <p key={name}>
-              * {noSum}
-              {hasTotals ? ' The total is the platform’s own, for the whole period.' : ''}
+        {narrow || partly === undefined ? null : (
+          <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
+        )}
+        {columns.map((column) =>
+          column.noSum === null ? null : (
+            <p key={column.name}>
+              * {column.noSum}
+              {unknown.includes(column)
+                ? ` So it has no column by ${spanIn(view.by)}.`
+                : hasTotals
+                  ? ' The total is the platform’s own, for the whole period.'
+                  : ''}
             </p>
           ),
         )}
@@ -91,19 +103,18 @@ export function ReportTable(props: TableProps) {
 interface FoundProps extends TableProps {
   readonly found: readonly Row[];
   readonly sort: string;
-  /** Columns with one value, which stand above. */
-  readonly constant: readonly ReportColumn[];
+  /** Columns with values of their own in each row. */
+  readonly others: readonly ReportColumn[];
+  readonly narrow: boolean;
 }
 
 /** The rows that the filter leaves, in columns of which each has its room. */
-function FoundRows({ found, sort, constant, ...props }: FoundProps) {
+function FoundRows({ found, sort, others, narrow, ...props }: FoundProps) {
   const { report, columns, spans, view, setView } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
   const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
-  const others = columns.filter((column) => !constant.includes(column));
   const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
-  const narrow = useMedia(NARROW);
   const behind = [...ids.values()];
   // Before they are put in order: on a phone the first of the shown texts leads.
   const inColumns = others.filter((column) => !behind.includes(column));
@@ -119,7 +130,7 @@ function FoundRows({ found, sort, constant, ...props }: FoundProps) {
     };
   });
   const write = (row: Row, column: ReportColumn) => textOf(row, column, spans, currency);
-  const marks = (row: Row) => <DayMarks row={row} spans={spans} meta={meta} />;
+  const marks = (row: Row) => <DayMarks {...{ row, spans, meta, narrow }} />;
   return (
     <Grid
       label="Rows of the report"
@@ -176,6 +187,9 @@ function Download({
   );
 }
 
+const hasNoSums = ({ name, noSum }: ReportColumn, rows: readonly Row[]): boolean =>
+  noSum !== null && rows.every((row) => (cellOf(row, name) ?? null) === null);
+
 /** Approximate characters. */
 const ID_ROOM = 4;
 const UNDER_ROOM = 20;
@@ -210,10 +224,11 @@ function textOf(
 interface MarksProps extends Pick<TableProps, 'spans'> {
   readonly row: Row;
   readonly meta: Meta;
+  readonly narrow: boolean;
 }
 
 /** A sign for provisional days, explained below the table, so that the column stays narrow. */
-function DayMarks({ row, spans, meta: { firstProvisionalDate: first } }: MarksProps) {
+function DayMarks({ row, spans, meta: { firstProvisionalDate: first }, narrow }: MarksProps) {
   const { part = null, end = String(row.date) } = spans.get(String(row.date)) ?? {};
   return (
     <>
@@ -222,12 +237,21 @@ function DayMarks({ row, spans, meta: { firstProvisionalDate: first } }: MarksPr
           {PROVISIONAL}
         </strong>
       ) : null}
-      {part === null ? null : <Tag tone="info">{part}</Tag>}
+      {part === null ? null : narrow ? (
+        <Tag tone="info">{part}</Tag>
+      ) : (
+        <span class="id small quiet" title={`${part} are in the report`}>
+          {briefly(part)}
+        </span>
+      )}
     </>
   );
 }
 
 const PROVISIONAL = '~';
+
+/** `5 of 7 days` as `5/7`: in the column of dates of a wide page, which leaves room for the measures. */
+const briefly = (part: string): string => part.replace(/ of (\d+) days/, '/$1');
 
 /** Width of a column including the signs of days and the bold totals. @returns approximate characters */
 function roomOf(
@@ -240,7 +264,8 @@ function roomOf(
   if (name === 'date') {
     const sign = report.meta.firstProvisionalDate === undefined ? 0 : 1.5;
     const rooms = [...spans.values()].map(
-      ({ title: told, part }) => 0.85 * told.length + (narrow || part === null ? 2 : part.length + 4),
+      ({ title: told, part }) =>
+        0.85 * told.length + (narrow || part === null ? 2 : briefly(part).length + 1),
     );
     return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : 11));
   }
