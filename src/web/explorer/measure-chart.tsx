@@ -52,7 +52,7 @@ function FewBars({ label, steps, lines, exact, absent }: FewProps) {
     <figure aria-label={label} class="few">
       {steps.map(({ start, title }, place) => (
         <ul key={start} class="plain-list" aria-label={title}>
-          <li class="small quiet">{title}</li>
+          {steps.length === 1 ? null : <li class="small quiet">{title}</li>}
           {lines.map(({ title: line, color, values }) => {
             const value = values[place] ?? null;
             const share = value === null || most === 0 ? 0 : Math.max(0, value / most);

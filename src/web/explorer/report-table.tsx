@@ -51,8 +51,9 @@ export function ReportTable(props: TableProps) {
     [sorted, view.filter, columns, currency],
   );
   const constant = columns.filter((column) => isConstant(column, rows));
-  // By week or month nobody knows how many people there were: a column would say that in every row.
-  const unknown = spans.size === 0 ? [] : columns.filter((column) => hasNoSums(column, rows));
+  // By week or month nobody knows how many people there were: unless it is charted, no column says so in every row.
+  const unknown =
+    spans.size === 0 ? [] : columns.filter((column) => column.name !== metric && hasNoSums(column, rows));
   const others = columns.filter((column) => !constant.includes(column) && !unknown.includes(column));
   const narrow = useMedia(NARROW);
   const all = counted(rows.length, 'row');
