@@ -197,6 +197,18 @@ describe('since a moment', () => {
     expect(between(at('20T09:00'), at('21T09:00')).map(({ date }) => date.slice(8))).toEqual(['18', '17']);
   });
 
+  it('a day whose numbers of that moment are not kept says so', () => {
+    const gap = { thinnedFrom: '2026-11-21T00:00:00.000Z' };
+    const thinned = [day('2026-11-17', revision('0', { spent: 1 }, gap), revision('3', { spent: 2 }))];
+    const isInexact = (text: string) =>
+      statesBetween({ data: thinned }, { from: at(text), to: null })[0]?.isInexact;
+    expect([isInexact('20T12:00'), isInexact('22T00:00'), isInexact('24T00:00')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
   it('rows are compared for the days that are known at both moments, and over', () => {
     expect(periodOf(between(at('22T09:00')))).toEqual({ from: '2026-11-18', to: '2026-11-18' });
     expect(periodOf(between(null))).toEqual({ from: '2026-11-17', to: '2026-11-18' });

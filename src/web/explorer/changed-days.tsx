@@ -211,10 +211,14 @@ function Others({
     return `${one.title} ${numbers.compared(now, before, one.unit, currency)}`;
   });
   const lost = states.filter(({ before, now }) => before === null || now === null).length;
+  const inexact = states.filter(({ isInexact }) => isInexact).length;
   const later = states.filter(({ isLater }) => isLater).length;
   return (
     <p class="small quiet">
       {told.length === 0 ? '' : `${told.join('; ')}. `}
+      {inexact === 0
+        ? ''
+        : `Of ${counted(inexact, 'day')} the numbers of that moment are no longer kept: the nearest kept ones before it are shown. `}
       {lost === 0 ? '' : `Without ${counted(lost, 'day')} whose numbers are no longer kept. `}
       {later === 0
         ? ''

@@ -37,6 +37,8 @@ export interface DayStates extends Pair {
   readonly to: string;
   /** Whether it was first fetched after the first moment; its change is that since then. */
   readonly isLater: boolean;
+  /** Whether numbers between it and the first moment are not kept. */
+  readonly isInexact: boolean;
   /** Whether it is over: before that its numbers grow. */
   readonly isOver: boolean;
   /** From the one to the other, newest first; none: it has not changed. */
@@ -119,6 +121,7 @@ export function statesBetween({ data }: Pick<Revisions, 'data'>, { from, to }: M
           from: first.knownFrom,
           to: last.knownFrom,
           isLater: from !== null && then < 0,
+          isInexact: from !== null && [first.thinnedFrom, first.missedFrom].some((gap) => isBy(gap, from)),
           isOver: isAfterEnd(date, last),
           // A void revision was never right: its successor is compared with the one before it.
           steps: known
@@ -130,6 +133,8 @@ export function statesBetween({ data }: Pick<Revisions, 'data'>, { from, to }: M
     })
     .sort((a, b) => order(b.date, a.date));
 }
+
+const isBy = (iso: string | undefined, ms: number): boolean => iso !== undefined && Date.parse(iso) <= ms;
 
 function stepOf(before: Revision, now: Revision): Step {
   const seenAt = now.knownFrom;
