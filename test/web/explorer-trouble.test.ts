@@ -96,8 +96,9 @@ describe('several advertisers that have little in common', () => {
     );
     const table = page.getByRole('region', { name: 'Advertisers', exact: true });
     await table.getByText('is asked …').waitFor();
-    const feet = await table.locator('tfoot tr').allInnerTexts();
-    expect(feet.map((text) => text.split(/\s*\t\s*/).slice(0, 3))).toEqual([
+    const feet = async () =>
+      (await table.locator('tfoot tr').allInnerTexts()).map((text) => text.split(/\s*\t\s*/).slice(0, 3));
+    await expect.poll(feet).toEqual([
       ['Sum, USD', '200', '$20.00'],
       ['Sum, no currency told', '200', '20.00'],
     ]);
