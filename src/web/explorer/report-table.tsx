@@ -34,7 +34,7 @@ interface TableProps extends Viewed {
 }
 
 export function ReportTable(props: TableProps) {
-  const { report, columns, view, setView } = props;
+  const { report, columns, view, setView, spans } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
   const { metric } = view;
