@@ -31,8 +31,8 @@ it('failed reports are listed with team, problem, report and id, and refused req
   const rows = page.getByRole('region', { name: 'Requests with problem' }).getByRole('row');
   await expect.poll(() => rows.count()).toBe(6);
   const [first = ''] = (await rows.allInnerTexts()).slice(1).map((text) => text.replaceAll(/\s+/g, ' '));
-  expect(first).toMatch(/growth Platform error \(status 500\) campaigns\/get 1 2026-03-05 to 2026-03-05/);
-  expect(first).toContain(ids.at(-1));
+  expect(first).toMatch(/growth Platform error \(status 500\) campaigns\/get 1 2026-03-05 /);
+  expect(first).toContain(`${ids.at(-1)?.slice(0, 8)}…`);
   await page.getByRole('combobox', { name: 'Which' }).selectOption('also refused requests');
   await page.getByRole('button', { name: 'Find' }).click();
   await expect.poll(() => rows.count()).toBe(7);
@@ -46,7 +46,8 @@ it('a request is found by its id', async () => {
   await page.getByRole('searchbox', { name: 'Request id' }).fill(ids[2] ?? '');
   await page.getByRole('button', { name: 'Find' }).click();
   const found = page.getByRole('region', { name: 'The request' });
-  await found.getByText('2026-03-03 to 2026-03-03').waitFor();
+  await found.getByText('2026-03-03', { exact: true }).waitFor();
+  await found.getByText(ids[2] ?? '').waitFor();
   await shots('console-request');
 });
 
@@ -54,8 +55,8 @@ it('an incident names its first requests and leads to the others, and failed rep
   const { page, shots } = await open('#/overview');
   const incident = page.getByRole('region', { name: 'Incidents with cause' });
   await incident.getByText(/^failed calls: status 500: \d+$/).waitFor({ timeout: 30_000 });
-  for (const id of ids.slice(0, 3)) await incident.getByRole('link', { name: id }).waitFor();
-  await page.getByText('5 failed reports, 5 in incidents, 0 outside').waitFor();
+  for (const id of ids.slice(0, 3)) await incident.getByTitle(id).waitFor();
+  await page.getByText('5 failed reports, all in incidents').waitFor();
   await shots('console-incident');
   await incident.getByRole('link', { name: 'and 2 more' }).click();
   await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor();

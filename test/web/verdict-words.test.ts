@@ -70,13 +70,17 @@ it('says for how long, if it is known and the finding does not say it', () => {
   expect(lastsOf(finding({ since, says: 'the platform refuses the token since 01:20' }), now)).toBe('');
 });
 
-it('says for how long the whole is so bad', () => {
+it('says for how long the whole is so bad, unless its only finding says it', () => {
   const now = Date.parse('2026-11-29T01:32:00.000Z');
-  const whole = { level: 'not well' as const, findings: [] };
-  expect(wholeOf({ ...whole, since: '2026-11-29T01:20:00.000Z' }, now)).toBe(
-    'Not well for 12 min, since 2026-11-29 01:20 UTC.',
-  );
-  expect(wholeOf(whole, now)).toBe('');
+  const since = '2026-11-29T01:20:00.000Z';
+  const of = (...findings: ReturnType<typeof finding>[]) =>
+    wholeOf({ level: 'not well', since, findings }, now);
+  const said = 'Not well for 12 min, since 2026-11-29 01:20 UTC.';
+  expect(of(finding(), finding({ since }))).toBe(said);
+  expect(of(finding())).toBe(said);
+  expect(of(finding({ since, recovered: true }))).toBe(said);
+  expect(of(finding({ since }))).toBe('');
+  expect(wholeOf({ level: 'not well', findings: [] }, now)).toBe('');
 });
 
 it('finds the page that does what is advised', () => {

@@ -50,9 +50,9 @@ function RequestIds({ of: { from, until, failedReports, requestIds = [] } }: { r
   return (
     <>
       {requestIds.map((id) => (
-        <div key={id}>
-          <RequestLink id={id} />
-        </div>
+        <span key={id}>
+          <RequestLink id={id} />{' '}
+        </span>
       ))}
       {rest <= 0 ? null : (
         <a href={hrefOf(['requests'], query)}>

@@ -76,8 +76,11 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
 }
 
 /** Of the failed reports: how many are of the incidents above. */
-const ofThem = ({ failedReports: failed }: SeriesAnswer): string =>
-  failed === undefined ? '' : `, ${count(failed.ofIncidents)} in incidents, ${count(failed.outside)} outside`;
+function ofThem({ failedReports: failed }: SeriesAnswer): string {
+  if (failed === undefined) return '';
+  if (failed.outside === 0) return failed.ofIncidents === 1 ? ', in an incident' : ', all in incidents';
+  return `, ${count(failed.ofIncidents)} in incidents, ${count(failed.outside)} outside`;
+}
 
 export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   if (sum(answer.series.requests) === 0)

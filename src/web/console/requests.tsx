@@ -67,14 +67,22 @@ export function Requests() {
 const problemOf = ({ title, code, status, cause }: Request): string =>
   `${title ?? code ?? status}${cause === undefined ? '' : ` (${cause})`}`;
 
-const periodOf = ({ report }: Request): string =>
-  report === undefined || report.from === null ? '–' : `${report.from} to ${report.to}`;
+function periodOf({ report }: Request): string {
+  if (report === undefined || report.from === null) return '–';
+  return report.from === report.to ? report.from : `${report.from} to ${report.to}`;
+}
 
 const teamOf = ({ team }: Request) =>
   team === null ? 'without a valid key' : <TeamLink id={team} name={team} />;
 
+const Line = ({ title, children }: { readonly title?: string; readonly children: string }) => (
+  <span class="nowrap" title={title}>
+    {children}
+  </span>
+);
+
 const COLUMNS: readonly Column<Request>[] = [
-  { title: 'Time', by: ({ at }) => at, cell: ({ at }) => moment(at) },
+  { title: 'Time', by: ({ at }) => at, cell: ({ at }) => <Line title={at}>{moment(at)}</Line> },
   { title: 'Team', by: ({ team }) => team, cell: teamOf },
   { title: 'Problem', by: problemOf, cell: problemOf },
   {
@@ -87,13 +95,14 @@ const COLUMNS: readonly Column<Request>[] = [
     by: ({ report }) => report?.advertiserId ?? null,
     cell: ({ report }) => report?.advertiserId ?? '–',
   },
-  { title: 'Period', by: periodOf, cell: periodOf },
+  { title: 'Period', by: periodOf, cell: (one) => <Line>{periodOf(one)}</Line> },
   { title: 'Request id', cell: ({ requestId }) => <RequestLink id={requestId} /> },
 ];
 
+/** The beginning of a request id, which leads to the request. */
 export const RequestLink = ({ id }: { readonly id: string }) => (
-  <a href={hrefOf(['requests'], { id })}>
-    <code>{id}</code>
+  <a href={hrefOf(['requests'], { id })} title={id} class="nowrap">
+    <code>{id.length > 12 ? `${id.slice(0, 8)}…` : id}</code>
   </a>
 );
 

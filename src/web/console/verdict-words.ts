@@ -42,8 +42,10 @@ export function headlineOf({ verdict: { level, findings }, reports }: Judged): {
   return { words: `Well; ${costOf(reports)}`, tone: 'info' };
 }
 
-/** `Not well for 12 min, since 2026-11-29 01:20 UTC.`; empty: not known */
-export function wholeOf({ level, since }: Status['verdict'], nowMs: number): string {
+/** `Not well for 12 min, since 2026-11-29 01:20 UTC.`; empty: not known, or told by its only finding */
+export function wholeOf({ level, since, findings }: Status['verdict'], nowMs: number): string {
+  const [first, ...others] = findings;
+  if (others.length === 0 && first?.since !== undefined && first.recovered !== true) return '';
   const lasts = lastsOf({ since, says: '' }, nowMs);
   return lasts === '' ? '' : sentence(`${level} ${lasts}`);
 }
