@@ -48,10 +48,11 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
       const words = [query.q ?? ''].flat().join(' ');
       const title = words.trim() === '' ? 'Search' : `Search: ${words}`;
       const html = await frame(title, (sections) => writeFound(sections, words));
-      const field = `name="q" value="${attribute(words)}"`;
+      // The title before the field has the words as well, but no `<` of theirs.
+      const field = `${FIELD} value="${attribute(words)}"`;
       return sendPage(
         reply,
-        html.replace('name="q"', () => field),
+        html.replace(FIELD, () => field),
         policyOf(html),
       );
     },
