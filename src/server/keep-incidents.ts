@@ -66,12 +66,14 @@ export function createIncidents(options: IncidentsOptions) {
   }
 
   /** Processes keep failed requests for a while only. */
-  async function name(one: Incident, nowMs: number): Promise<Incident> {
+  async function name(one: Incident, at: number, all: readonly Incident[], nowMs: number): Promise<Incident> {
     const { fromMs, untilMs } = minutesOf(one, nowMs);
+    // Earlier ones begin no later, so their minutes are the first of these, or none.
+    const earlier = all.slice(0, at).map((other) => minutesOf(other, nowMs).untilMs + 1);
     const { failedReports, requestIds: known = [] } = one;
     const isKnown = known.length >= Math.min(NAMED, failedReports);
     if (isKnown || nowMs - untilMs > FOLLOWED_MS) return one;
-    const found = await firstFailed(fromMs, untilMs, NAMED);
+    const found = await firstFailed(Math.max(fromMs, ...earlier), untilMs, NAMED);
     return found.length > known.length ? { ...one, requestIds: [...found] } : one;
   }
 
@@ -95,7 +97,7 @@ export function createIncidents(options: IncidentsOptions) {
     const isFollowed = atMs < followedUntilMs && atMs - writtenAtMs >= EVERY_MS;
     if (now === noted && !isFollowed) return;
     const all = await count(noteIncidents(await read(), seen), seen.nowMs);
-    const next = await Promise.all(all.map((one) => name(one, seen.nowMs)));
+    const next = await Promise.all(all.map((one, at) => name(one, at, all, seen.nowMs)));
     await mergeDocument<readonly Incident[]>(documents, {
       key: DOCUMENT,
       ttlMs: INCIDENTS_KEPT_MS,
