@@ -38,6 +38,8 @@ export interface Answer extends AnswerHead {
 export interface Source extends Omit<CacheStatus, 'ttlS'> {
   /** False when the platform forbade storing it. */
   readonly storable: boolean;
+  /** False without requested totals. */
+  readonly isWhole: boolean;
 }
 
 export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' | 'askedOf'>) {
@@ -130,6 +132,7 @@ function sourceOf(all: readonly ReportAnswer[], isWhole: boolean): Source {
     stored: all.some(({ stored }) => stored),
     degraded: all.some(({ degraded }) => degraded),
     storable: isWhole && all.every(({ storable }) => storable),
+    isWhole,
   };
 }
 

@@ -90,6 +90,7 @@ const FROM_MEMORY: Source = {
   stored: false,
   degraded: false,
   storable: true,
+  isWhole: true,
   days: null,
 };
 
@@ -163,10 +164,10 @@ function headersOf(
   return headers;
 }
 
-function noteOnTrace(trace: Trace, query: Query, { outcome, tier }: Source, rows: number): void {
+function noteOnTrace(trace: Trace, query: Query, { outcome, tier, isWhole }: Source, rows: number): void {
   trace.outcome = outcome;
   trace.tier = tier;
   trace.rows = rows;
-  // Platform calls that it would have cost without a cache.
-  trace.plainCalls = query.totals === null ? 1 : 2;
+  // Platform calls that it would have cost without a cache. The cache saves none for totals that it does not give.
+  trace.plainCalls = query.totals !== null && isWhole ? 2 : 1;
 }
