@@ -14,6 +14,7 @@ import {
   type Finish,
   finishAnswers,
   GUESSES,
+  LOGGED_PATH_CHARS,
   logRequest,
   rateLimitHeaders,
   serverTiming,
@@ -114,13 +115,13 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
 
 const MAX_ID_CHARS = 64;
 
-/** An advertiser is whatever the caller sent. */
+/** Endpoint and advertiser are whatever the caller sent. */
 function shownReport(
   { endpoint, account, from, to }: LookedUp,
   clean: Log['clean'],
 ): NonNullable<TailLine['report']> {
   const advertiserId = account === null ? null : cleanText(account.slice(0, MAX_ID_CHARS), clean);
-  return { endpoint, advertiserId, from, to };
+  return { endpoint: cleanText(endpoint.slice(0, LOGGED_PATH_CHARS), clean), advertiserId, from, to };
 }
 
 /** The request's line in a tail. */

@@ -16,7 +16,7 @@ export type Accounted = Pick<FastifyRequest, 'id' | 'method' | 'originalUrl' | '
 /** As nginx has it: the caller closed the connection before there was an answer. */
 export const GONE = 499;
 
-const LOGGED_PATH_CHARS = 256;
+export const LOGGED_PATH_CHARS = 256;
 
 /**
  * @param complete false when the connection ended before the answer did
