@@ -11,6 +11,7 @@ import {
   chosenOf,
   type DayStates,
   instantFrom,
+  isComparable,
   isNamed,
   knownSince,
   type Moments,
@@ -122,7 +123,11 @@ export function Changed(props: ChangedProps) {
       <ul class="plain-list changed" aria-label="Days that changed, newest first">
         {days.map((day) => (
           <li key={day.date}>
-            <ChangedDay {...props} {...{ day, column }} moved={moved?.get(day.date) ?? (moved && 0)} />
+            <ChangedDay
+              {...props}
+              {...{ day, column }}
+              moved={moved !== null && isComparable(day) ? (moved.get(day.date) ?? 0) : null}
+            />
           </li>
         ))}
       </ul>

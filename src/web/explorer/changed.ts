@@ -177,9 +177,13 @@ export function changeIn(pairs: readonly Pair[], column: ReportColumn): Change {
   return changeOf(over('now'), over('before'));
 }
 
+/** Whether it changed and can be compared row by row at both moments. */
+export const isComparable = ({ steps, isLater, isOver }: DayStates): boolean =>
+  steps.length > 0 && !isLater && isOver;
+
 /** From the first to the last day that can be compared row by row at both moments; null: there is none. */
 export function periodOf(states: readonly DayStates[]): Period | null {
-  const days = states.filter(({ steps, isLater, isOver }) => steps.length > 0 && !isLater && isOver);
+  const days = states.filter(isComparable);
   const [last, first] = [days[0], days.at(-1)];
   return first === undefined || last === undefined ? null : { from: first.date, to: last.date };
 }
