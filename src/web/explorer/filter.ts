@@ -23,9 +23,14 @@ type Test = (row: Row) => boolean;
 /** A part of a filter, and where it ends. */
 type Part = Readonly<{ end: number; test: Test; isCondition: boolean } | { end: number; fault: string }>;
 
+/** From an address it may be of any length, and reading takes the square of it. */
+const MAX_CHARS = 1000;
+
 /** @returns the rows that have all texts in any cell, regardless of case, and fulfil all conditions */
 export function filterRows(filter: string, reading: Reading): Filtered {
   const { rows } = reading;
+  if (filter.length > MAX_CHARS)
+    return { rows: [], fault: `The filter is longer than ${MAX_CHARS} characters: write a shorter one.` };
   const parts: Part[] = [];
   const joints: string[] = [];
   for (let at = 0; at < filter.length; ) {
