@@ -17,6 +17,7 @@ import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
 import type { Claim, Claimed } from '../store/days-port.js';
 import { whenAway } from '../store/port.js';
+import { NO_SLOT } from '../telemetry/trace.js';
 import { COULD_NOT_SPLIT, type Decision, isAnswered } from './cache/decide.js';
 import { leftToFetch, type PlannedFetch } from './cache/plan.js';
 import { decideFor, isFresh, look, type Run, renew, startRun } from './cache/run.js';
@@ -142,6 +143,9 @@ async function fetchAll(g: Gateway, run: Run, decision: Decision, endsAtMs: numb
   for (const one of settled) {
     if (one.status === 'rejected') {
       failure ??= one.reason;
+      // Also behind an answer from the cache.
+      if (one.reason instanceof GatewayError && one.reason.options.noSlot)
+        run.context.trace.callFailure = NO_SLOT;
       continue;
     }
     run.results.push(one.value);
