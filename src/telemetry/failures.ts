@@ -150,11 +150,6 @@ export interface FailingLimit {
   readonly inRow: number | null;
 }
 
-interface Counted {
-  readonly calls: number;
-  readonly failed: number;
-}
-
 /**
  * Which calls fail, or failed until the platform answered again, as the rest of a sentence that ends in `calls fail`; null: not
  * too many. An answer never makes them too many: it adds to the calls, but not to
@@ -162,7 +157,7 @@ interface Counted {
  * @param counted of the last five minutes
  */
 export function describeFailing(
-  counted: Counted,
+  counted: { readonly calls: number; readonly failed: number },
   seen: Failures,
   limit: FailingLimit,
   nowMs: number,

@@ -176,12 +176,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
   );
 }
 
-interface EntryProps {
-  readonly entry: AuditEntry;
-  readonly nameOf: NameOf;
-}
-
-function Entry({ entry, nameOf }: EntryProps) {
+function Entry({ entry, nameOf }: { readonly entry: AuditEntry; readonly nameOf: NameOf }) {
   const { at, actor, issuer, sub, address, action, subject, before, after } = entry;
   return (
     <li>

@@ -193,12 +193,8 @@ export function Wait<T>({ of, looking, children }: WaitProps<T>) {
   );
 }
 
-interface TogetherProps extends Inner {
-  readonly of: readonly Loaded<unknown>[];
-}
-
 /** Shows each error of several loads once, above what they load. The frame says if the gateway does not respond. */
-export function Together({ of, children }: TogetherProps) {
+export function Together({ of, children }: Inner & { readonly of: readonly Loaded<unknown>[] }) {
   const failed = of.filter(({ error }) => error !== null);
   const errors = new Map(failed.map(({ error }) => [wordsOf(error), error]));
   const again = () => {

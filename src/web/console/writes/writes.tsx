@@ -130,11 +130,7 @@ const refusedColumns = (nameOf: NameOf): readonly Column<RefusedWrite>[] => [
 /** Maximum rows on the page: the admin API returns more. */
 const MOST = 8;
 
-interface RefusedProps extends Named {
-  readonly writes: readonly RefusedWrite[];
-}
-
-const RefusedCard = ({ writes, nameOf }: RefusedProps) => (
+const RefusedCard = ({ writes, nameOf }: Named & { readonly writes: readonly RefusedWrite[] }) => (
   <Card title={`Refused writes, last 40 days${writes.length > MOST ? `: the newest ${MOST}` : ''}`}>
     <DataTable
       caption="Writes that were refused last"
