@@ -2,12 +2,13 @@
 import { explainCache, purgeCache } from '../api/operations/cache.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus } from '../api/operations/overview.js';
+import { bytes, span } from '../lib/words.js';
 import { readReportAddress } from '../reports/query/platform-call.js';
 import { call, type Given, steps, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
 import { group, show } from './define.js';
 import { confirm } from './read-secret.js';
-import { bytes, counted, span } from './span.js';
+import { counted } from './span.js';
 import { renderRows } from './table.js';
 
 type Explanation = AnswerOf<typeof explainCache>;
@@ -128,6 +129,9 @@ export function reportIn(asked: string, named = 'campaigns/get'): { endpoint: st
   return { endpoint: read.endpoint ?? named, query: read.query };
 }
 
+/** Null: not known. */
+const inSpan = (seconds: number | null) => (seconds === null ? null : span(seconds).replace('−', '-'));
+
 function describe(explained: Explanation): string {
   const { canonical, key, policy, days, whole, refusal, calls, behind, storeAway, warnings = [] } = explained;
   const kept = policy.mode === 'days' ? 'day by day' : 'as one period';
@@ -148,8 +152,8 @@ function describe(explained: Explanation): string {
       'date',
       ['state', ({ state, purgedAt }) => (purgedAt ? `${state} (purged ${purgedAt})` : state)],
       ['as of', 'asOf'],
-      ['age', ({ ageSeconds }) => span(ageSeconds)],
-      ['fresh for', ({ ttlSeconds }) => span(ttlSeconds)],
+      ['age', ({ ageSeconds }) => inSpan(ageSeconds)],
+      ['fresh for', ({ ttlSeconds }) => inSpan(ttlSeconds)],
       'rows',
     ]),
     calls.length === 0

@@ -1,7 +1,7 @@
 /** Flags of a command, derived from the schema of its call, and their parsers. */
 import { InvalidArgumentError, Option } from 'commander';
+import { readSpan } from '../lib/words.js';
 import { refuseSecret } from './define.js';
-import { readSpan } from './span.js';
 
 interface FlagChange {
   /** E.g. `--expires <date>`; default: from name and schema. */

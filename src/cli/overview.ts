@@ -2,13 +2,23 @@
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
-import { costOf, failureOf, incidentOf, momentIn, sentence, spanOf } from '../lib/words.js';
+import {
+  bytes,
+  costOf,
+  failureOf,
+  incidentOf,
+  momentIn,
+  readSpan,
+  sentence,
+  span,
+  spanOf,
+} from '../lib/words.js';
 import { USAGE_FIELDS } from '../teams/usage/usage-day.js';
 import { call, steps } from './call-command.js';
 import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { show } from './define.js';
 import { readId } from './flags.js';
-import { bytes, counted, readSpan, span, until } from './span.js';
+import { counted, until } from './span.js';
 import { type Columns, renderFields, renderRows } from './table.js';
 import { endWith, renderFinding, START, saysOf, withColours } from './verdict.js';
 

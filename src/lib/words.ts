@@ -1,4 +1,4 @@
-/** Sentences for people, with times in UTC. */
+/** Lengths, sizes and sentences for people, with times in UTC. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -21,6 +21,40 @@ function inOneUnit(length: number, rounded: (count: number) => number): string {
   const [size, name] = units.find(([unit]) => length >= 1.5 * unit) ?? units[3];
   const count = rounded(length / size);
   return `${count} ${name}${count === 1 ? '' : 's'}`;
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** @returns the two largest units that are not zero, `3 d 4 h` */
+export function span(seconds: number): string {
+  let rest = Math.abs(Math.round(seconds));
+  const parts = UNITS.flatMap(([unit, size]) => {
+    const part = Math.floor(rest / size);
+    rest -= part * size;
+    return part === 0 ? [] : [`${part} ${unit}`];
+  });
+  const words = parts.slice(0, 2).join(' ') || '0 s';
+  return seconds < 0 && parts.length > 0 ? `−${words}` : words;
+}
+
+/** A duration such as `90s`, `30min`, `24h`, `7d`. @returns seconds, or null if invalid */
+export function readSpan(text: string): number | null {
+  const [, count, name] = /^([0-9]{1,9})(s|min|h|d)$/.exec(text) ?? [];
+  const size = UNITS.find(([unit]) => unit === name)?.[1];
+  return size === undefined ? null : Number(count) * size;
+}
+
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** `1.5 MiB` */
+export function bytes(value: number): string {
+  const step = value < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(value) / 10));
+  return `${(value / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`;
 }
 
 /** `2026-11-21 14:02 UTC` */

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { counted, readSpan, span, until } from '../../src/cli/span.js';
+import { counted, until } from '../../src/cli/span.js';
 import { renderFields, renderTable } from '../../src/cli/table.js';
+import { readSpan, span } from '../../src/lib/words.js';
 
 describe('lengths of time', () => {
   it.each([
@@ -9,10 +10,9 @@ describe('lengths of time', () => {
     [59, '59 s'],
     [61, '1 min 1 s'],
     [7500, '2 h 5 min'],
-    [-7500, '-2 h 5 min'],
+    [-7500, '−2 h 5 min'],
     [86_400, '1 d'],
     [90_061, '1 d 1 h'],
-    [null, null],
   ])('%s s are %s', (seconds, text) => {
     expect(span(seconds)).toBe(text);
   });

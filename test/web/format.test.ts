@@ -1,22 +1,13 @@
 /** How the pages say numbers, times and addresses. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { span as spanOfCommands } from '../../src/cli/span.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { Refused, wordsOf } from '../../src/web/ui/api.js';
-import { bytes, counted, duration, fromNow, moment, percent, span } from '../../src/web/ui/format.js';
+import { bytes, counted, duration, fromNow, moment, percent } from '../../src/web/ui/format.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 import { sortedBy } from '../../src/web/ui/sort.js';
 
 describe('numbers', () => {
-  it('are said as the command line says them, where both do', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: -(10 ** 9), max: 10 ** 9 }), (seconds) => {
-        expect(span(seconds).replace('−', '-')).toBe(spanOfCommands(seconds));
-      }),
-    );
-  });
-
   it('do not claim more than is so', () => {
     expect([percent(1), percent(0.9996), percent(0), percent(null), percent(0.5)]).toEqual([
       '100 %',

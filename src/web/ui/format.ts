@@ -1,4 +1,7 @@
 /** Numbers and times as text, independent of the browser's language. Pure. */
+import { minuteOf, span } from '../../lib/words.js';
+
+export { bytes, span } from '../../lib/words.js';
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const exact = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
@@ -36,37 +39,10 @@ export function duration(ms: number | null): string {
   return span(ms / 1000);
 }
 
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['min', 60],
-  ['s', 1],
-] as const;
-
-/** @returns the two largest units that are not zero, `3 d 4 h` */
-export function span(seconds: number): string {
-  let rest = Math.abs(Math.round(seconds));
-  const parts = UNITS.flatMap(([unit, size]) => {
-    const part = Math.floor(rest / size);
-    rest -= part * size;
-    return part === 0 ? [] : [`${part} ${unit}`];
-  });
-  const words = parts.slice(0, 2).join(' ') || '0 s';
-  return seconds < 0 && parts.length > 0 ? `−${words}` : words;
-}
-
-const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
-
-/** `1.5 MiB` */
-export function bytes(value: number): string {
-  const step = value < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(value) / 10));
-  return `${(value / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`;
-}
-
 /** `2026-11-22 09:30 UTC`; an invalid time is unchanged */
 export function moment(iso: string): string {
-  const time = new Date(iso);
-  return Number.isNaN(time.getTime()) ? iso : `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const atMs = Date.parse(iso);
+  return Number.isNaN(atMs) ? iso : minuteOf(atMs);
 }
 
 /** `between 2026-11-22 02:00 and 14:00 UTC` */
