@@ -226,7 +226,8 @@ export const tail = status('tail', 'viewer', 'GET /admin/v1/tail', {
   problems: ['invalid_query', 'not_ready'],
 });
 
-const FailedRequest = titled('FailedRequest', {
+/** Also the lines of the tail. */
+export const FailedRequest = titled('FailedRequest', {
   at: instant('When it was answered.'),
   team: nullable(Type.String(), 'Null: without a valid key.'),
   key: nullable(Type.String()),

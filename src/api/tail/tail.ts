@@ -3,41 +3,16 @@
  * every second over the store's bus; a process makes lines only for a few seconds after an announcement.
  */
 import type { Logger } from 'pino';
+import type { Static } from 'typebox';
 import type { Clock } from '../../lib/clock.js';
 import { parseObject } from '../../lib/json.js';
+import type { Frozen } from '../../lib/record.js';
 import { startTicks, stopTicks, type Timer } from '../../lib/time.js';
 import type { Bus } from '../../store/port.js';
+import type { FailedRequest } from '../operations/overview.js';
 
-export interface TailLine {
-  /** ISO time of its end. */
-  readonly at: string;
-  readonly team: string | null;
-  readonly key: string | null;
-  readonly method: string;
-  /** As in the log: without its query. */
-  readonly path: string;
-  readonly status: number;
-  readonly outcome: string | null;
-  /** Of a report: what was asked. */
-  readonly report?: {
-    readonly endpoint: string;
-    readonly advertiserId: string | null;
-    /** ISO days. */
-    readonly from: string | null;
-    readonly to: string | null;
-  };
-  /** Of the problem, if it is answered with one. */
-  readonly code?: string;
-  /** Why the platform call failed that the problem is due to, in a few words. */
-  readonly cause?: string;
-  /** Its protocol, if not plain HTTP. */
-  readonly via?: string;
-  readonly platformCalls: number;
-  readonly ms: number;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly requestId: string;
-}
+/** `at`: the end of the request. */
+export type TailLine = Omit<Frozen<Static<typeof FailedRequest>>, 'title'>;
 
 export interface Watcher {
   /** @param line without its line break */

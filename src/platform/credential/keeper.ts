@@ -15,27 +15,16 @@ import {
   dropExpired,
   EMPTY_VAULT,
   isOver,
+  KnownToken,
   type Slot,
   showToken,
   type Token,
-  type TokenSourceName,
   type Vault,
 } from './vault.js';
 
 export const VAULT_RECORD = 'vault';
 
-const StoredToken = Type.Object({
-  id: Type.String(),
-  sealed: Type.String(),
-  fingerprint: Type.String(),
-  /** One of another release is only shown. */
-  source: Type.Unsafe<TokenSourceName>(Type.String()),
-  createdAt: Type.String(),
-  expiresAt: Type.String(),
-  expiryKnown: Type.Boolean(),
-  verifiedAt: Type.Union([Type.String(), Type.Null()]),
-  refusedAt: Type.Union([Type.String(), Type.Null()]),
-});
+const StoredToken = Type.Object({ ...KnownToken.properties, sealed: Type.String() });
 type StoredToken = Frozen<Static<typeof StoredToken>>;
 
 const slot = Type.Union([StoredToken, Type.Null()]);

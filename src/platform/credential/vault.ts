@@ -4,26 +4,33 @@
  *   stage → pending → (verify) → active → previous → deleted
  */
 import { createHmac } from 'node:crypto';
+import Type, { type Static } from 'typebox';
 import { GatewayError } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
+import type { Frozen } from '../../lib/record.js';
 import { since } from '../../lib/words.js';
 
 export type TokenSourceName = 'seed' | 'staged' | 'minted' | 'file';
 
-export interface Token {
-  readonly id: string;
-  readonly secret: string;
+/** What is stored and shown of a token. */
+export const KnownToken = Type.Object({
+  id: Type.String(),
   /** Keyed digest of the secret: distinguishes tokens without revealing them. */
-  readonly fingerprint: string;
-  readonly source: TokenSourceName;
+  fingerprint: Type.String(),
+  /** One of another release is only shown. */
+  source: Type.Unsafe<TokenSourceName>(Type.String()),
   /** ISO times. */
-  readonly createdAt: string;
-  readonly expiresAt: string;
+  createdAt: Type.String(),
+  expiresAt: Type.String(),
   /** False: `expiresAt` is assumed to be one year after the token was first seen, as the document says. */
-  readonly expiryKnown: boolean;
-  readonly verifiedAt: string | null;
+  expiryKnown: Type.Boolean(),
+  verifiedAt: Type.Union([Type.String(), Type.Null()]),
   /** When the platform refused it; null after it was accepted again. */
-  readonly refusedAt: string | null;
+  refusedAt: Type.Union([Type.String(), Type.Null()]),
+});
+
+export interface Token extends Frozen<Static<typeof KnownToken>> {
+  readonly secret: string;
 }
 
 const SLOTS = ['active', 'pending', 'previous'] as const;

@@ -6,7 +6,7 @@ import { inflateRawSync } from 'node:zlib';
 import Type, { type Static } from 'typebox';
 import { deflateSmall } from '../../lib/deflate.js';
 import { recordForm } from '../../lib/record.js';
-import { type MonthReport, type Revision, RevisionForm, type Revisions } from '../history/revision.js';
+import { MonthReport, type Revision, RevisionForm, type Revisions } from '../history/revision.js';
 import { type Counted, CountedForm } from '../learn/evidence.js';
 import type { Flaw } from '../rows/flaws.js';
 import type { Facts } from '../rows/freshness.js';
@@ -75,14 +75,6 @@ const DayForm = Type.Object({
   final: Type.Optional(Type.Literal(true)),
 });
 
-const ReportForm = Type.Object({
-  kind: Type.String(),
-  endpoint: Type.String(),
-  query: Type.Union([Type.String(), Type.Null()]),
-  account: Type.Union([Type.String(), Type.Null()]),
-  split: Type.Array(Type.String()),
-});
-
 const MonthForm = recordForm(
   Type.Object({
     asked: Type.Array(Type.String()),
@@ -90,7 +82,7 @@ const MonthForm = recordForm(
     parts: Type.Record(Type.String(), Type.Integer()),
     checks: Type.Array(CheckForm),
     days: Type.Record(Type.String(), DayForm),
-    report: Type.Optional(ReportForm),
+    report: Type.Optional(MonthReport),
     told: Type.Optional(Type.String()),
   }),
 );

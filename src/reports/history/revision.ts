@@ -2,6 +2,7 @@
  * Known states of one day of a series over time: an append-only list, as system time of SQL:2011; the day is the valid time.
  */
 import Type, { type Static } from 'typebox';
+import type { Frozen } from '../../lib/record.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
 
 export const RevisionForm = Type.Object({
@@ -60,15 +61,16 @@ export type Revision = Readonly<Static<typeof RevisionForm>>;
 export type Revisions = readonly Revision[];
 
 /** What changes of days say of their report. */
-export interface MonthReport {
+export const MonthReport = Type.Object({
   /** Of reports, as the learner knows them: `divisibilityId`. */
-  readonly kind: string;
-  readonly endpoint: string;
+  kind: Type.String(),
+  endpoint: Type.String(),
   /** Canonical, without the period; null: its parameters are in a body. */
-  readonly query: string | null;
-  readonly account: string | null;
-  readonly split: readonly string[];
-}
+  query: Type.Union([Type.String(), Type.Null()]),
+  account: Type.Union([Type.String(), Type.Null()]),
+  split: Type.Array(Type.String()),
+});
+export type MonthReport = Frozen<Static<typeof MonthReport>>;
 
 /** What is known of a day besides its rows. */
 export interface DayStates {
