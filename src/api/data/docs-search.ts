@@ -22,16 +22,7 @@ function wordsOf(query: string): readonly string[] {
   return [...new Set(words)].filter((word) => word !== '').slice(0, MAX_WORDS);
 }
 
-/** @returns the sections that have all of the words, the best first; equally good ones in the order of the pages */
-function searchSections(sections: readonly Section[], words: readonly string[]): readonly Section[] {
-  if (words.length === 0) return [];
-  const rated = sections.map((section) => [section, rate(section, words)] as const);
-  return rated
-    .filter(([, rating]) => rating > 0)
-    .sort(([, a], [, b]) => b - a)
-    .map(([section]) => section);
-}
-
+/** How well a section has all of the words; 0: it lacks one. */
 function rate({ page, heading, text }: Section, words: readonly string[]): number {
   const places = [page, heading, text].map((place) => place.toLowerCase());
   const ratings = words.map((word) =>
@@ -43,10 +34,14 @@ function rate({ page, heading, text }: Section, words: readonly string[]): numbe
   return ratings.includes(0) ? 0 : ratings.reduce((sum, one) => sum + one, 0);
 }
 
+/** The sections that have all of the words, the best first; equally good ones in the order of the pages. */
 export function writeFound(sections: readonly Section[], query: string): string {
   const words = wordsOf(query);
   if (words.length === 0) return '<p>Write one or more words into the field above.</p>';
-  const found = searchSections(sections, words);
+  const found = sections
+    .map((section) => ({ ...section, rating: rate(section, words) }))
+    .filter(({ rating }) => rating > 0)
+    .sort((a, b) => b.rating - a.rating);
   if (found.length === 0)
     return `<p>No section has all of these words. Try fewer or shorter ones, or see <a href="/docs">all pages</a>.</p>`;
   const more = found.length > MAX_SHOWN ? `; the best ${MAX_SHOWN} are shown` : '';

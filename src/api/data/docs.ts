@@ -7,7 +7,6 @@ import { CARRIER, complete } from '../openapi/complete.js';
 import { json, type Operation } from '../openapi/operation.js';
 import type { Plane } from '../openapi/plane.js';
 import { registerPages, sendPage, wantsPage } from './docs-pages.js';
-import { escapeHtml } from './docs-search.js';
 import { referenceTheme } from './reference-theme.js';
 
 declare module 'fastify' {
@@ -17,19 +16,9 @@ declare module 'fastify' {
   }
 }
 
-/** Of pages without scripts and loaded files. */
+/** Of a page without scripts and loaded files. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
-
-function page(title: string, content: string): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} · dsp-gateway</title>
-<link rel="icon" href="data:,">
-<style>${STYLE}</style>
-</head><body><h1>${escapeHtml(title)}</h1>
-${content}
-</body></html>`;
-}
 
 const STYLE = `
 body{font:16px/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color:#1c2530;background:#fff}
@@ -51,17 +40,21 @@ export function registerStartPage(app: FastifyInstance): void {
   });
 }
 
-const PAGE = page(
-  `dsp-gateway: ${WHAT.toLowerCase()}`,
-  `<p>Programs call it with a team key. Ask your operator for one.</p>
+const TITLE = `dsp-gateway: ${WHAT.toLowerCase()}`;
+const PAGE = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${TITLE} · dsp-gateway</title>
+<link rel="icon" href="data:,">
+<style>${STYLE}</style>
+</head><body><h1>${TITLE}</h1>
+<p>Programs call it with a team key. Ask your operator for one.</p>
 <ul>
 <li><a href="/explorer">Explorer: browse reports</a></li>
 <li><a href="/docs">Documentation</a></li>
 <li><a href="/docs/api">API reference</a></li>
 <li><a href="/docs/errors">Error codes</a></li>
 <li><a href="/openapi.json">OpenAPI document</a></li>
-</ul>`,
-);
+</ul>
+</body></html>`;
 
 interface DocsOptions {
   readonly title: string;

@@ -117,23 +117,6 @@ export function SeriesChart({ chart, answer, height = FULL }: SeriesChartProps) 
   );
 }
 
-/** Outcomes without requests are omitted. */
-function outcomeLines({ outcomes }: Series): Line[] {
-  return OUTCOMES.map(({ name, ...look }) => ({ ...look, values: outcomes[name] ?? [] })).filter(
-    ({ values }) => sum(values) > 0,
-  );
-}
-
-const callLines = ({ platformCalls, platformCallsSaved }: Series): Line[] => [
-  { title: 'saved', color: '--c2', values: platformCallsSaved },
-  { title: 'made', color: '--c1', values: platformCalls },
-];
-
-const tiersOf = ({ hitTiers }: Series): Line[] => [
-  { title: 'memory', color: '--c2', values: hitTiers.memory },
-  { title: 'store', color: '--c7', values: hitTiers.store },
-];
-
 const latencyOf = ({ latency }: Series): Line[] => {
   const values = (share: number) =>
     latency.counts.map((counts, at) => percentile(latency, counts, latency.longestMs[at] ?? 0, share));
@@ -142,11 +125,6 @@ const latencyOf = ({ latency }: Series): Line[] => {
     { title: 'median', color: '--c1', values: values(0.5) },
   ];
 };
-
-const faultsOf = ({ errors, rateLimited }: Series): Line[] => [
-  { title: 'errors', color: '--bad', values: errors },
-  { title: 'rate limited', color: '--c3', values: rateLimited },
-];
 
 interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
   readonly title: string;
@@ -158,19 +136,29 @@ interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
 export const REQUESTS: ChartSpec = {
   title: 'Requests by outcome',
   label: 'Requests over time, by outcome',
-  lines: outcomeLines,
+  /** Outcomes without requests are omitted. */
+  lines: ({ outcomes }) =>
+    OUTCOMES.map(({ name, ...look }) => ({ ...look, values: outcomes[name] ?? [] })).filter(
+      ({ values }) => sum(values) > 0,
+    ),
   kind: 'stacked',
 };
 export const CALLS: ChartSpec = {
   title: 'Platform calls',
   label: 'Platform calls made and saved over time',
-  lines: callLines,
+  lines: (series) => [
+    { title: 'saved', color: '--c2', values: series.platformCallsSaved },
+    { title: 'made', color: '--c1', values: series.platformCalls },
+  ],
 };
 const OTHERS: readonly ChartSpec[] = [
   {
     title: 'Hits by tier',
     label: 'Hits over time, from memory and from the store',
-    lines: tiersOf,
+    lines: ({ hitTiers }) => [
+      { title: 'memory', color: '--c2', values: hitTiers.memory },
+      { title: 'store', color: '--c7', values: hitTiers.store },
+    ],
     kind: 'stacked',
   },
   {
@@ -180,7 +168,14 @@ const OTHERS: readonly ChartSpec[] = [
     bars: 'bars',
     format: duration,
   },
-  { title: 'Errors and refusals', label: 'Errors and rate-limited requests over time', lines: faultsOf },
+  {
+    title: 'Errors and refusals',
+    label: 'Errors and rate-limited requests over time',
+    lines: ({ errors, rateLimited }) => [
+      { title: 'errors', color: '--bad', values: errors },
+      { title: 'rate limited', color: '--c3', values: rateLimited },
+    ],
+  },
 ];
 
 /** Two charts, as the scales of queue and budget differ; each only if there is something to see. */

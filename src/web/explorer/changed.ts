@@ -1,5 +1,6 @@
 /** What changed of the days of a report from their recorded revisions, one by one and together. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
+import { sortedBy } from '../ui/sort.js';
 import type { ReportColumn } from './columns.js';
 import { type Change, changeOf } from './compare.js';
 import { allColumnsOf, valueOver } from './measures.js';
@@ -47,7 +48,7 @@ export interface DayStates extends Pair {
 
 /** Whether a state of some day is recorded that is valid. */
 export const isKnown = ({ data }: Pick<Revisions, 'data'>): boolean =>
-  data.some(({ revisions }) => revisions.some(({ void: why }) => why === undefined));
+  data.some((day) => validOf(day).length > 0);
 
 // The moments of the address.
 
@@ -103,38 +104,36 @@ const isAfterEnd = (date: string, { ageDays, confirmedUntil }: Revision): boolea
  * was not known before; days that were not known at all are left out.
  */
 export function statesBetween({ data }: Pick<Revisions, 'data'>, { from, to }: Moments): DayStates[] {
-  return data
-    .flatMap((day): DayStates[] => {
-      const { date } = day;
-      const valid = validOf(day).filter((one) => to === null || knownAt(one) <= to);
-      const last = valid.at(-1);
-      if (last === undefined) return [];
-      const then = from === null ? -1 : valid.findLastIndex((one) => knownAt(one) <= from);
-      const closed = valid.findIndex((one) => isAfterEnd(date, one));
-      const known = valid.slice(then >= 0 ? then : closed >= 0 ? closed : -1);
-      const first = known[0] ?? last;
-      return [
-        {
-          date,
-          before: sumsIn(first),
-          now: sumsIn(last),
-          from: first.knownFrom,
-          to: last.knownFrom,
-          isLater: from !== null && then < 0,
-          isInexact: from !== null && [first.thinnedFrom, first.missedFrom].some((gap) => isBy(gap, from)),
-          isOver: isAfterEnd(date, last),
-          // A void revision was never right: its successor is compared with the one before it.
-          steps: known
-            .slice(1)
-            .map((now, index) => stepOf(known[index] ?? first, now))
-            .reverse(),
-        },
-      ];
-    })
-    .sort((a, b) => order(b.date, a.date));
+  const states = data.flatMap((day): DayStates[] => {
+    const { date } = day;
+    const valid = validOf(day).filter((one) => to === null || knownAt(one) <= to);
+    const last = valid.at(-1);
+    if (last === undefined) return [];
+    const then = from === null ? -1 : valid.findLastIndex((one) => knownAt(one) <= from);
+    const closed = valid.findIndex((one) => isAfterEnd(date, one));
+    const known = valid.slice(then >= 0 ? then : closed >= 0 ? closed : -1);
+    const first = known[0] ?? last;
+    return [
+      {
+        date,
+        before: sumsIn(first),
+        now: sumsIn(last),
+        from: first.knownFrom,
+        to: last.knownFrom,
+        isLater: from !== null && then < 0,
+        isInexact:
+          from !== null && [first.thinnedFrom, first.missedFrom].some((gap = '') => Date.parse(gap) <= from),
+        isOver: isAfterEnd(date, last),
+        // A void revision was never right: its successor is compared with the one before it.
+        steps: known
+          .slice(1)
+          .map((now, index) => stepOf(known[index] ?? first, now))
+          .reverse(),
+      },
+    ];
+  });
+  return sortedBy(states, ({ date }) => date, true);
 }
-
-const isBy = (iso: string | undefined, ms: number): boolean => iso !== undefined && Date.parse(iso) <= ms;
 
 function stepOf(before: Revision, now: Revision): Step {
   const seenAt = now.knownFrom;
@@ -194,5 +193,3 @@ export function knownSince({ data }: Pick<Revisions, 'data'>): [first: string, l
   const [first, last] = [all[0], all.at(-1)];
   return first === undefined || last === undefined ? null : [first, last];
 }
-
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -8,7 +8,6 @@ import {
   type Change,
   type ComparedGroup,
   changeOf,
-  comparedWords,
   compareGroups,
   compareTotals,
   meanPerDay,
@@ -157,25 +156,28 @@ interface TotalsProps extends OfColumn {
 function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
   const changeIn = (group: ComparedGroup | null) => group?.changes.get(column.name) ?? changeOf(null, null);
   const text = (value: number | null) => written(value, column, currency);
-  const told = (change: Change, [here, there]: readonly [string, string]) =>
-    `${text(change.now)}${here}; ${text(change.before)}${there}; ${comparedWords(change, column.unit, currency)}.`;
+  const told = ({ now, before }: Change, here: string, there: string) =>
+    now === null || before === null
+      ? null
+      : `${text(now)}${here}; ${text(before)}${there}; ${numbers.compared(now, before, column.unit, currency)}.`;
   const [sums, means] = [changeIn(total), changeIn(mean)];
   return (
     <p>
       <strong>{titleWithUnit(column, currency)}</strong>:{' '}
-      {sums.diff === null
-        ? whyNoTotal(column, sums, text)
-        : told(sums, [` from ${periodWords(now)}`, ` from ${periodWords(before)}`])}
-      {means.diff === null ? null : ` Mean per day: ${told(means, [' in this period', ' in the other'])}`}
+      {told(sums, ` from ${periodWords(now)}`, ` from ${periodWords(before)}`) ??
+        whyNoTotal(column, sums, text)}
+      {means.diff === null ? null : ` Mean per day: ${told(means, ' in this period', ' in the other')}`}
     </p>
   );
 }
 
-type TextOf = (value: number | null) => string;
-
-function whyNoTotal({ noSum }: ReportColumn, { now, before }: Change, text: TextOf): string {
+function whyNoTotal(
+  { noSum }: ReportColumn,
+  { now, before }: Change,
+  text: (value: number | null) => string,
+) {
   if (noSum !== null) return `no total of both periods. ${noSum}`;
-  return `${now === null ? 'none' : text(now)} in this period; ${before === null ? 'none' : text(before)} in the other.`;
+  return `${text(now) || 'none'} in this period; ${text(before) || 'none'} in the other.`;
 }
 
 /** By day, week or month of this period; beside each stand the days of the other period at the same places. */

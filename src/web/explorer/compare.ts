@@ -3,7 +3,6 @@ import { groupBy } from '../../lib/group-by.js';
 import { haveCurrencies, inOneCurrency, mixesMoney, type ReportColumn, tidy, totalsOf } from './columns.js';
 import { ofItsCurrency } from './group.js';
 import { valueOver } from './measures.js';
-import { numbers, type Unit } from './numbers.js';
 import { cellOf, type Report, type Row } from './parse.js';
 
 export interface Change {
@@ -30,10 +29,6 @@ export function changeOf(now: number | null, before: number | null): Change {
   const diff = tidy(now - before);
   return { now, before, diff, percent: before === 0 ? null : (diff / Math.abs(before)) * 100 };
 }
-
-/** The difference in words, `$57.70 more (+1.2 %)`; null: there is none, as a value is missing. @param currency null: unknown */
-export const comparedWords = ({ now, before }: Change, unit: Unit, currency: string | null): string | null =>
-  now === null || before === null ? null : numbers.compared(now, before, unit, currency);
 
 /** @returns sorted by the first measure, descending. Each currency is a group of its own */
 export function compareGroups(

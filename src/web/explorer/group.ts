@@ -112,7 +112,10 @@ export function groupRows(
   const [largest, others] = [sorted.slice(0, MOST_LINES), sorted.slice(MOST_LINES)];
   const hasRest = others.length > 0 && !mixed && noSum === null;
   const valuesOf = (of: readonly Row[][]) =>
-    of.map((here) => rounded(valueOver(here, inOneCurrency(column))));
+    of.map((here) => {
+      const value = valueOver(here, inOneCurrency(column));
+      return value === null ? null : tidy(value);
+    });
   const titles = unlike(
     largest.map(([key, { title }]) => ({ key, title })),
     whole,
@@ -133,8 +136,6 @@ export function groupRows(
     outside,
   };
 }
-
-const rounded = (value: number | null): number | null => (value === null ? null : tidy(value));
 
 /** `12 other campaigns` */
 function othersOf(count: number, split: readonly string[]): string {

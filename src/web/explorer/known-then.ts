@@ -26,11 +26,10 @@ export function knownThen({ data }: Pick<Revisions, 'data'>, atMs: number): Know
     else known.push({ from: date, to: date });
   }
   const allMs = Math.max(...firsts.map(({ firstMs }) => firstMs));
-  return { known, allFrom: Number.isFinite(allMs) ? fieldOf(allMs) : null };
+  // Rounded up, as the field has no seconds.
+  const minuteMs = Math.ceil(allMs / 60_000) * 60_000;
+  return {
+    known,
+    allFrom: Number.isFinite(allMs) ? new Date(minuteMs).toISOString().slice(0, 16) : null,
+  };
 }
-
-const MINUTE_MS = 60_000;
-
-/** Rounded up, as the field has no seconds. */
-const fieldOf = (ms: number): string =>
-  new Date(Math.ceil(ms / MINUTE_MS) * MINUTE_MS).toISOString().slice(0, 16);

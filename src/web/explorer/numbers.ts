@@ -42,10 +42,9 @@ export function numbersIn(locale: string) {
       return unit === 'share' ? `${text} pp` : text;
     },
     /** A difference that is not rounded, for the title of what {@link signed} says. */
-    exactDifference: (value: number, unit: Unit, currency: string | null): string =>
-      unit === 'share'
-        ? `${format(value, EXACT)} pp`
-        : format(value, { ...styleOf(unit, currency), ...EXACT }),
+    exactDifference(value: number, unit: Unit, currency: string | null): string {
+      return unit === 'share' ? `${format(value, EXACT)} pp` : this.exact(value, unit, currency);
+    },
     /** As {@link signed} in words, with the percent of the number before: `$57.70 more (+1.2 %)`, `0.04 percentage points less`, `no difference`. */
     compared(now: number, before: number, unit: Unit, currency: string | null): string {
       if (now === before) return 'no difference';

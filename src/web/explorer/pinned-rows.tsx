@@ -74,8 +74,6 @@ interface HeadProps extends OfPin {
 }
 
 function PinHead({ id, pin, title, subject }: HeadProps) {
-  const { live, changed } = linksOf(id, pin);
-  const path = pinPath(id);
   return (
     <Card>
       <h2>
@@ -91,16 +89,34 @@ function PinHead({ id, pin, title, subject }: HeadProps) {
         <PinState pin={pin} />
       </p>
       <p class="row">
-        {changed === null ? null : <a href={changed}>What changed since</a>}
-        {live === null ? null : <a href={live}>Live report</a>}
-        <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
-          CSV
-        </a>
-        <a href={`${path}?_format=json`} download={`${id}.json`}>
+        <PinLinks id={id} pin={pin} />
+        <a href={`${pinPath(id)}?_format=json`} download={`${id}.json`}>
           JSON
         </a>
       </p>
     </Card>
+  );
+}
+
+/** What a pin leads to. */
+export function PinLinks({ id, pin }: OfPin & { readonly id: string }) {
+  const { live, changed } = linksOf(id, pin);
+  return (
+    <>
+      <a href={`${pinPath(id)}?_format=csv&_bom=1`} download={`${id}.csv`}>
+        CSV
+      </a>
+      {changed === null ? null : (
+        <a href={changed} title="What the platform changed of these rows since they were pinned">
+          What changed since
+        </a>
+      )}
+      {live === null ? null : (
+        <a href={live} title="The numbers of today">
+          Live report
+        </a>
+      )}
+    </>
   );
 }
 

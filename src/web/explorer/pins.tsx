@@ -9,8 +9,8 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted, numbers } from './numbers.js';
-import { linksOf, PINS, type Pin, type Pins as PinList, pinPath, questionOf, splitWords } from './pinned.js';
-import { PinnedBy, PinnedRows, PinState } from './pinned-rows.js';
+import { PINS, type Pin, type Pins as PinList, pinPath, questionOf, splitWords } from './pinned.js';
+import { PinLinks, PinnedBy, PinnedRows, PinState } from './pinned-rows.js';
 import { toldPeriod } from './spans.js';
 import { useAdvertisers, useTeam } from './team.js';
 
@@ -85,32 +85,18 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
   const { id } = pin;
   const { api, session } = useTeam();
   const { act } = useNotices();
-  const { live, changed } = linksOf(id, pin);
-  const path = pinPath(id);
   return (
     <span class="row">
       <a href={hrefOf(['pins'], { pin: id })} title="The pinned rows as a table">
         Pinned rows
       </a>
-      <a href={`${path}?_format=csv&_bom=1`} download={`${id}.csv`}>
-        CSV
-      </a>
-      {changed === null ? null : (
-        <a href={changed} title="What the platform changed of these rows since they were pinned">
-          Changed since
-        </a>
-      )}
-      {live === null ? null : (
-        <a href={live} title="The numbers of today">
-          Live report
-        </a>
-      )}
+      <PinLinks id={id} pin={pin} />
       {session.scopes.includes('report:pin') ? (
         <ConfirmButton
           label="Delete"
           question="The pin and its rows are deleted permanently."
           grave
-          act={() => act(() => api.send('DELETE', path), 'Pin deleted.').then(reload)}
+          act={() => act(() => api.send('DELETE', pinPath(id)), 'Pin deleted.').then(reload)}
         />
       ) : null}
     </span>
