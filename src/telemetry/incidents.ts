@@ -18,7 +18,7 @@ export const Incident = Type.Object(
     failedReports: Type.Integer({
       minimum: 0,
       description:
-        'Reports that failed in its minutes, those of a minute of two incidents at the one that began first; of an incident of more than a day at least so many.',
+        'Reports that failed in its minutes. A minute of two incidents counts for the one that began first. For an incident of more than a day there may be more.',
     }),
     requestIds: Type.Optional(
       Type.Array(Type.String(), { description: 'Of its first failed reports, at most three.' }),

@@ -119,7 +119,7 @@ function List({ filter }: { readonly filter: Readonly<Record<string, string>> })
               columns={COLUMNS}
               rows={requests}
               keyOf={({ requestId }) => requestId}
-              empty="There are none: choose a longer time, or refused requests too."
+              empty="No such requests. Choose a longer time, or include refused requests."
             />
             {more === 0 ? null : <p class="quiet">And {counted(more, 'older one')}: narrow the search.</p>}
             {searched === processes ? null : (

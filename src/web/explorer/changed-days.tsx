@@ -223,11 +223,13 @@ function Others({
       {told.length === 0 ? '' : `${told.join('; ')}. `}
       {inexact === 0
         ? ''
-        : `Of ${counted(inexact, 'day')} the numbers of that moment are no longer kept: the nearest kept ones before it are shown. `}
-      {lost === 0 ? '' : `Without ${counted(lost, 'day')} whose numbers are no longer kept. `}
+        : `The numbers of that moment are no longer kept for ${counted(inexact, 'day')}: the last kept ones before it are shown. `}
+      {lost === 0
+        ? ''
+        : `${counted(lost, 'day is', 'days are')} left out, as the numbers are no longer kept. `}
       {later === 0
         ? ''
-        : `${counted(later, 'day was', 'days were')} first fetched later: changes are since then.`}
+        : `${counted(later, 'day was', 'days were')} first fetched later: only changes after that are known.`}
     </p>
   );
 }

@@ -3,6 +3,7 @@ import { render } from 'preact';
 import { WithNotices } from './notices.js';
 import { type GateProps, SessionGate } from './session.js';
 import './style.css';
+import './frame.css';
 import './table.css';
 
 export function start({ children, ...gate }: GateProps): void {
