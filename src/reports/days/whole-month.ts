@@ -1,4 +1,5 @@
 /** All of a month, as the sweep and erasures read and change it: under one stamp. */
+import { allPages } from '../../lib/all-pages.js';
 import type { Told } from '../../store/changes-port.js';
 import type { DaysStore, MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
 import type { Days } from './days.js';
@@ -7,17 +8,9 @@ import type { KnownMonth } from './open-months.js';
 import { decodePart, type Part } from './part.js';
 import { monthWrite, partsShown } from './write-months.js';
 
-const AT_ONCE = 100;
-
 /** The oldest first. @throws StoreUnavailable */
-export async function* monthsOf(store: Pick<DaysStore, 'months'>): AsyncGenerator<MonthPlace> {
-  for (let last: MonthPlace | null = null; ; ) {
-    const page: readonly MonthPlace[] = await store.months(last, AT_ONCE);
-    yield* page;
-    last = page.at(-1) ?? last;
-    if (page.length < AT_ONCE) return;
-  }
-}
+export const monthsOf = (store: Pick<DaysStore, 'months'>): AsyncGenerator<MonthPlace> =>
+  allPages<MonthPlace>((after, limit) => store.months(after, limit));
 
 /** @returns 31 ISO days, also for shorter months */
 export function daysOfMonth(month: string): readonly string[] {

@@ -12,7 +12,7 @@ import type { Entry, EntryHeader, RowsHeader } from '../rows/entry.js';
 import { type CapRules, isCut } from '../rows/freshness.js';
 import { joinEntries } from '../rows/join-entries.js';
 import { finalDaysGained, provesCap, rowsOf, rowsOfEachDay } from '../rows/proves-cap.js';
-import type { Fetched, FetchedAnswer } from './fetched.js';
+import { type Fetched, type FetchedAnswer, withHeader } from './fetched.js';
 
 /** Why a capped answer is not split. */
 export const CAPPED = 'its row count may be a row cap';
@@ -54,7 +54,9 @@ async function uncap(
   const isGained = finalDaysGained(days, parts, rules);
   if (!isGained && rowsOf(parts) <= rowCount) {
     g.caps.clear(what, name, count);
-    return isProven(parts, rowCount, rules) ? asComplete(fetched) : together(fetched, answers, rules);
+    return isProven(parts, rowCount, rules)
+      ? withHeader(fetched, { complete: true })
+      : together(fetched, answers, rules);
   }
   // One half alone with more rows than the whole: there is no such cap.
   const isExceeded = parts.some(({ header }) => header.answerRows > rowCount);
@@ -113,20 +115,6 @@ function markIfCut<H extends EntryHeader>(entry: Entry<H>, rules: CapRules): Ent
 function cut<H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> {
   const { answerRows = 0, flaws = [] } = header;
   return { header: { ...header, flaws: [...flaws, { code: 'rows_capped', rows: answerRows }] }, body };
-}
-
-function asComplete(answer: FetchedAnswer): FetchedAnswer {
-  const complete = <H extends EntryHeader>({ header, body }: Entry<H>): Entry<H> => ({
-    header: { ...header, complete: true },
-    body,
-  });
-  const { rows, bytes, days } = answer;
-  return {
-    ...answer,
-    rows: rows && complete(rows),
-    bytes: bytes && complete(bytes),
-    days: days?.map(complete) ?? null,
-  };
 }
 
 function together(capped: FetchedAnswer, halves: readonly FetchedAnswer[], rules: CapRules): FetchedAnswer {

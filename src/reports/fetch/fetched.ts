@@ -6,7 +6,7 @@ import type { Report } from '../query/canonicalize.js';
 import type { Period } from '../query/period.js';
 import type { Patience, ReportQuestion } from '../question.js';
 import type { Digest } from '../rows/digest.js';
-import type { BytesHeader, Entry, RefusalHeader, RowsHeader } from '../rows/entry.js';
+import type { BytesHeader, Entry, EntryHeader, RefusalHeader, RowsHeader } from '../rows/entry.js';
 import type { EmptyEnd, Facts, FinalRules } from '../rows/freshness.js';
 import type { HandedOver } from './fetch-locks.js';
 
@@ -78,6 +78,21 @@ export interface FetchedRefusal {
 }
 
 export type Fetched = FetchedAnswer | FetchedRefusal;
+
+/** The same with these members in the header of all its entries. */
+export function withHeader(
+  answer: FetchedAnswer,
+  more: Pick<EntryHeader, 'fetchedAt'> | Pick<EntryHeader, 'complete'>,
+): FetchedAnswer {
+  const changed = <E extends Entry>(entry: E): E => ({ ...entry, header: { ...entry.header, ...more } });
+  const { rows, bytes, days } = answer;
+  return {
+    ...answer,
+    rows: rows && changed(rows),
+    bytes: bytes && changed(bytes),
+    days: days?.map(changed) ?? null,
+  };
+}
 
 /** Header of an earlier entry, for a day or a whole answer. */
 export type Earlier = Facts & Partial<Pick<RowsHeader, 'rowCount' | 'splitFrom'>>;

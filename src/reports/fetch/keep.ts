@@ -12,7 +12,7 @@ import { bytesKey, type EntryKey, rowsKey } from '../query/platform-call.js';
 import { dayRef } from '../question.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type FreshnessRules, freshForMs } from '../rows/freshness.js';
-import type { Fetch, Fetched, FetchedAnswer } from './fetched.js';
+import { type Fetch, type Fetched, type FetchedAnswer, withHeader } from './fetched.js';
 
 /**
  * @returns `days`: to compare and store, or null; `writes`: whole entries; `extents`: what both replace; `needsDays`: whether
@@ -48,15 +48,7 @@ export async function afterGiven(g: Gateway, fetch: Fetch, fetched: Fetched): Pr
   for (let waits = 0; waits < WAITS && g.now() <= givenMs(); waits += 1) await sleep(1);
   const fetchedAt = g.now();
   if (fetchedAt <= givenMs()) return fetched;
-  const dated = <E extends Entry>(entry: E): E => ({ ...entry, header: { ...entry.header, fetchedAt } });
-  if (fetched.kind === 'refusal') return fetched;
-  const { rows, bytes, days } = fetched;
-  return {
-    ...fetched,
-    rows: rows && dated(rows),
-    bytes: bytes && dated(bytes),
-    days: days?.map(dated) ?? null,
-  };
+  return fetched.kind === 'refusal' ? fetched : withHeader(fetched, { fetchedAt });
 }
 
 /** Whether an answer without these rows may have been given since they were fetched. */

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { GatewayError } from '../../errors.js';
+import { allPages } from '../../lib/all-pages.js';
 import { parseOrNull } from '../../lib/json.js';
 import { turn } from '../../lib/time.js';
 import type { OldPinStore, PinBytes, PinStore } from '../../store/pins-port.js';
@@ -111,8 +112,6 @@ export function createOldPins(options: OldPinsOptions) {
   };
 }
 
-const AT_ONCE = 100;
-
 interface OldIndex {
   readonly stamp: number;
   readonly pins: readonly OldPin[];
@@ -136,14 +135,7 @@ function createReader(store: OldPinStore) {
       );
       return parts.every((part) => part !== null) ? parts : null;
     },
-    async *owners(): AsyncGenerator<string> {
-      for (let last: string | null = null; ; ) {
-        const page: readonly string[] = await store.owners(last, AT_ONCE);
-        yield* page;
-        last = page.at(-1) ?? last;
-        if (page.length < AT_ONCE) return;
-      }
-    },
+    owners: () => allPages<string>((after, limit) => store.owners(after, limit)),
     remove: store.remove,
   };
 }

@@ -3,6 +3,7 @@
  * limits hold for concurrent requests on all replicas.
  */
 import { GatewayError } from '../../errors.js';
+import { allPages } from '../../lib/all-pages.js';
 import type { PinStore, PinsRead, PinsWrite } from '../../store/pins-port.js';
 import { StoreUnavailable, whenAway } from '../../store/port.js';
 import { createTurns } from '../../store/turns.js';
@@ -140,17 +141,10 @@ export function createPins({ store, old, isErased }: PinsOptions) {
   };
 }
 
-const OWNERS_AT_ONCE = 100;
-
 /** An owner with old and new pins comes twice. */
 async function* ownersOf(store: PinStore, old: OldPins): AsyncGenerator<string> {
   yield* old.owners();
-  for (let last: string | null = null; ; ) {
-    const page: readonly string[] = await store.list(last, OWNERS_AT_ONCE);
-    yield* page;
-    last = page.at(-1) ?? last;
-    if (page.length < OWNERS_AT_ONCE) return;
-  }
+  yield* allPages<string>((after, limit) => store.list(after, limit));
 }
 
 interface Change extends Partial<Pick<PinsWrite, 'added' | 'removed'>> {
