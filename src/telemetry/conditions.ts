@@ -319,7 +319,7 @@ const OWN: readonly Condition[] = [
     ...{ part: 'slots', text: 'none free', level: 'warning' },
     read: ({ withoutSlot }) => withoutSlot() > 0,
     advice: ({ withoutSlot }) => ({
-      says: `${withoutSlot()} ${withoutSlot() === 1 ? 'request' : 'requests'} waited for a free slot and got none within the last 5 minutes, so the platform was not called for them.`,
+      says: `Platform calls had to wait: ${withoutSlot()} ${withoutSlot() === 1 ? 'request' : 'requests'} waited for a free slot and got none within the last 5 minutes.`,
       do: 'If the platform is slow, wait until it answers faster; else raise platform.maxConcurrent as far as the platform allows, or find with dsp-gateway requests list which team makes so many requests at once.',
     }),
     alert: null,
