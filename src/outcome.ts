@@ -89,6 +89,14 @@ export function outcomeOfProblem(isLookedUp: boolean, status: number, code: stri
   return isLookedUp && status >= 500 && code !== 'not_cached' ? 'failed' : 'error';
 }
 
+/** Of which part failed reports are, here and in their incidents. */
+export const FAILED_PARTS = ['platform', 'credential'] as const;
+export type FailedPart = (typeof FAILED_PARTS)[number];
+
+/** Which part a report failed by. @param code of its problem */
+export const partOfFailure = (code: string | null | undefined): FailedPart =>
+  code === 'credential_unavailable' ? 'credential' : 'platform';
+
 /** The gateway's own refusals by limits. */
 const LIMITED: readonly (string | null)[] = ['rate_limited', 'upstream_budget_exhausted'];
 
@@ -135,6 +143,7 @@ export function classify(ended: Ended, status: number, target: string) {
     tier: outcome === 'hit' ? tier : null,
     /** How one counts that was not answered. */
     fault: LIMITED.includes(code) ? ('rateLimited' as const) : isError ? ('errors' as const) : null,
+    failedBy: outcome === 'failed' ? partOfFailure(code) : null,
     viaMcp: via === 'mcp' ? 1 : 0,
     rows: isReport ? rows : 0,
     /** Platform calls that the cache made needless. */

@@ -5,6 +5,7 @@ import { getTeam } from '../api/operations/teams.js';
 import {
   bytes,
   costOf,
+  failedReportsOf,
   failureOf,
   incidentOf,
   momentIn,
@@ -91,7 +92,8 @@ function describeIncidents({ incidents }: AnswerOf<typeof getStatus>, nowMs: num
     const { failedReports, requestIds = [], teams } = one;
     const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
     const rest = failedReports - requestIds.length;
-    const more = rest > 0 ? ` and ${rest} more: dsp-gateway requests list --failed --since ${one.from}` : '';
+    const where = Object.entries(failedReportsOf(one)).map(([name, value]) => ` --${name} ${value}`);
+    const more = rest > 0 ? ` and ${rest} more: dsp-gateway requests list${where.join('')}` : '';
     const ids = requestIds.length === 0 ? '' : `; requests ${requestIds.join(', ')}${more}`;
     return [
       'incident',

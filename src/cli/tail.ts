@@ -139,6 +139,10 @@ export const addRequestsCommands = group(
     own: (added) => added.option('--failed', 'only reports that could not be answered, not what was refused'),
     flags: {
       outcome: null,
+      part: {
+        flag: '--part <part>',
+        about: 'only reports that failed by this part: platform or credential, as of its incidents in status',
+      },
       team: { flag: '--team <team>', about: 'only this team', read: readId },
       since: {
         flag: '--since <time>',

@@ -100,6 +100,21 @@ export function since(isoTime: string | null, nowMs: number): string {
 export const incidentOf = ({ cause }: { readonly cause: string }): string =>
   /: \d+$/.test(cause) ? `failed calls: ${cause}` : cause;
 
+/** Where its failed reports are listed: by part, from its first minute to the end of its last one. */
+export const failedReportsOf = ({
+  part,
+  from,
+  until,
+}: {
+  readonly part: string;
+  readonly from: string;
+  readonly until: string | null;
+}) => ({
+  part,
+  since: `${from.slice(0, 16)}Z`,
+  ...(until === null ? {} : { until: `${until.slice(0, 16)}:59.999Z` }),
+});
+
 /** A text without its first capital and its full stop, as a sentence. */
 export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!…]$/.test(message) ? '' : '.'}`;

@@ -1,5 +1,6 @@
 /** Keeps the last incidents of all replicas in one document, which the elected process writes while there is something to note. */
 import type { Clock } from '../lib/clock.js';
+import type { FailedPart } from '../outcome.js';
 import type { Job } from '../store/jobs.js';
 import { type Documents, whenAway } from '../store/port.js';
 import { mergeDocument } from '../store/shared-tallies.js';
@@ -40,10 +41,17 @@ interface IncidentsOptions {
   readonly documents: Documents;
   readonly health: Pick<Health, 'own' | 'processes' | 'worst'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
-  /** Failed reports of all teams by the start of their minute, at most a day back. @throws StoreUnavailable */
-  readonly failedByMinute: (fromMs: number) => Promise<ReadonlyMap<number, number>>;
-  /** The first failed reports of this time, at most so many. */
-  readonly firstFailed: (fromMs: number, untilMs: number, limit: number) => Promise<readonly string[]>;
+  /** Failed reports of all teams by the start of their minute and by part, at most a day back. @throws StoreUnavailable */
+  readonly failedByMinute: (
+    fromMs: number,
+  ) => Promise<ReadonlyMap<number, Readonly<Record<FailedPart, number>>>>;
+  /** The first reports that failed by this part in this time, at most so many. */
+  readonly firstFailed: (
+    part: FailedPart,
+    fromMs: number,
+    untilMs: number,
+    limit: number,
+  ) => Promise<readonly string[]>;
 }
 
 export function createIncidents(options: IncidentsOptions) {
@@ -80,7 +88,7 @@ export function createIncidents(options: IncidentsOptions) {
     const { failedReports, requestIds: known = [] } = one;
     const isKnown = known.length >= Math.min(NAMED, failedReports);
     if (isKnown || nowMs - untilMs > FOLLOWED_MS) return one;
-    const found = await firstFailed(fromMs, untilMs, NAMED);
+    const found = await firstFailed(one.part, fromMs, untilMs, NAMED);
     return found.length > known.length ? { ...one, requestIds: [...found] } : one;
   }
 

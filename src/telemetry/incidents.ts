@@ -1,13 +1,14 @@
 /** Times in which the platform failed or refused the token, kept after they are over. Pure. */
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../lib/record.js';
+import { FAILED_PARTS, type FailedPart } from '../outcome.js';
 import { describeCauses, type Failures, recoveredAt, SAME_WITHIN_MS } from './failures.js';
 
 const time = (description: string) => Type.String({ format: 'date-time', description });
 
 export const Incident = Type.Object(
   {
-    part: Type.Enum(['platform', 'credential']),
+    part: Type.Enum([...FAILED_PARTS]),
     from: time('The first failure.'),
     until: Type.Union([time('The first answer after the last failure.'), Type.Null()], {
       description: 'Null: it lasts.',
@@ -18,7 +19,7 @@ export const Incident = Type.Object(
     failedReports: Type.Integer({
       minimum: 0,
       description:
-        'Reports that failed in its minutes. A minute of two incidents counts for the one that began first. For an incident of more than a day there may be more.',
+        'Reports that failed by its part in its minutes, the first and the last one included: credential_unavailable by the credential, all others by the platform. For an incident of more than a day there may be more.',
     }),
     requestIds: Type.Optional(
       Type.Array(Type.String(), { description: 'Of its first failed reports, at most three.' }),
@@ -138,23 +139,25 @@ export function minutesOf({ from, until }: Pick<Incident, 'from' | 'until'>, now
 }
 
 /**
- * The only rule by which failed reports are of an incident: a minute with all its failed reports is of the first incident, by
- * its begin, that lasts in it. So none counts twice, and those of all incidents and of no incident are all there are.
- * @param all oldest first
+ * The only rule by which failed reports are of an incident: those of its part in its minutes. Incidents of one part are five
+ * minutes apart. So none counts twice, and those of all incidents and of no incident are all there are.
  * @param failed reports by the start of their minute, epoch milliseconds
  * @returns failed reports of each incident
  */
 export function failedOf(
   all: readonly Incident[],
-  failed: ReadonlyMap<number, number>,
+  failed: ReadonlyMap<number, Readonly<Record<FailedPart, number>>>,
   nowMs: number,
 ): readonly number[] {
   const spans = all.map((one) => minutesOf(one, nowMs));
   const counts = all.map(() => 0);
-  for (const [atMs, count] of failed) {
-    const at = spans.findIndex(({ fromMs, untilMs }) => fromMs <= atMs && atMs <= untilMs);
-    if (at >= 0) counts[at] = (counts[at] as number) + count;
-  }
+  for (const [atMs, parts] of failed)
+    for (const part of FAILED_PARTS) {
+      const at = spans.findIndex(
+        ({ fromMs, untilMs }, one) => all[one]?.part === part && fromMs <= atMs && atMs <= untilMs,
+      );
+      if (at >= 0) counts[at] = (counts[at] as number) + parts[part];
+    }
   return counts;
 }
 

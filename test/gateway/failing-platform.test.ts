@@ -1,7 +1,9 @@
 /** The share of failed platform calls, in every place where an operator looks. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TailLine } from '../../src/api/tail/tail.js';
+import { failedReportsOf } from '../../src/lib/words.js';
 import type { Conditions } from '../../src/telemetry/health.js';
+import type { Incident } from '../../src/telemetry/incidents.js';
 import type { Verdict } from '../../src/telemetry/verdict.js';
 import { agentOf } from '../api/mcp/agent.js';
 import { rule } from '../support/scene.js';
@@ -280,6 +282,37 @@ it('an incident is kept in status: from, until, cause, failed reports and teams'
   await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: null }]);
   await ask(gateway, key, 1, null);
   await expect.poll(incidents, { timeout: 20_000 }).toEqual([{ ...incident, until: noon }]);
+});
+
+it('each failed report counts at the incident of its part, as many as are listed of it, also in one minute', async () => {
+  const { gateway, key } = await withTeam(CALM);
+  await ask(gateway, key, 5, FAILS);
+  const incidents = async () => (await gateway.manage('GET', '/status')).incidents as Incident[];
+  await expect.poll(incidents, { timeout: 20_000 }).toHaveLength(1);
+  gateway.clock.pass(24 * SECOND);
+  await ask(gateway, key, 1, null);
+  await expect.poll(async () => (await incidents())[0]?.until, { timeout: 20_000 }).not.toBeNull();
+  gateway.clock.pass(14 * SECOND);
+  gateway.simulator.revoke();
+  await ask(gateway, key, 4, null);
+  const counted = async () =>
+    (await incidents()).map(({ part, failedReports, requestIds }) => [
+      ...[part, failedReports, requestIds?.length],
+    ]);
+  await expect.poll(counted, { timeout: 20_000 }).toEqual([
+    ['credential', 4, 3],
+    ['platform', 5, 3],
+  ]);
+  for (const one of await incidents()) {
+    const query = new URLSearchParams({ ...failedReportsOf(one), limit: '200' });
+    const { requests } = (await gateway.manage('GET', `/requests?${query}`)) as {
+      requests: readonly { readonly requestId: string }[];
+    };
+    expect(requests).toHaveLength(one.failedReports);
+    expect(requests.map(({ requestId }) => requestId)).toEqual(expect.arrayContaining(one.requestIds ?? []));
+  }
+  const { failedReports } = await gateway.manage('GET', '/series?range=1h');
+  expect(failedReports).toEqual({ ofIncidents: 9, outside: 0 });
 });
 
 it.each(['1h', '24h', '30d'])(

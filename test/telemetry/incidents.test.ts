@@ -138,34 +138,47 @@ it('at most twenty incidents of thirty days are kept, in order, and none ends be
   );
 });
 
-it('a minute of two incidents counts for the one that began first, and no failed report counts twice', () => {
+it('a failed report of a minute of two incidents counts at that of its own part', () => {
   const platform = { ...INCIDENT, until: iso(NOON + 90 * SECOND) };
   const token = { ...INCIDENT, part: 'credential' as const, from: iso(NOON + 65 * SECOND) };
-  const failed = new Map([-1, 0, 1, 2, 3].map((minute) => [NOON + minute * MINUTE, 1 << (minute + 1)]));
-  // 12:00 and 12:01 are of the first, the rest of the one that lasts, and 11:59 is of none.
-  expect(failedOf([platform, token], failed, NOON + 3 * MINUTE)).toEqual([2 + 4, 8 + 16]);
+  const failed = new Map(
+    [-1, 0, 1, 2, 3].map((minute) => [
+      NOON + minute * MINUTE,
+      { platform: 1 << (minute + 1), credential: 100 << (minute + 1) },
+    ]),
+  );
+  expect(failedOf([platform, token], failed, NOON + 3 * MINUTE)).toEqual([2 + 4, 400 + 800 + 1600]);
 });
 
 it('failed reports of incidents and of none are all that failed', () => {
-  const minutes = fc.array(fc.tuple(fc.nat(60), fc.nat(50)), { maxLength: 40 });
-  const spans = fc.array(fc.tuple(fc.nat(60 * MINUTE), fc.option(fc.nat(20 * MINUTE))), { maxLength: 6 });
+  const parts = fc.record({ platform: fc.nat(50), credential: fc.nat(50) });
+  const minutes = fc.array(fc.tuple(fc.nat(60), parts), { maxLength: 40 });
+  const part = fc.constantFrom('platform' as const, 'credential' as const);
+  const lasts = fc.option(fc.nat(20 * MINUTE));
+  const spans = fc.array(fc.tuple(fc.nat(60 * MINUTE), lasts, part), { maxLength: 6 });
   fc.assert(
     fc.property(minutes, spans, (given, lasting) => {
       const nowMs = NOON + 60 * MINUTE;
-      const failed = new Map(given.map(([minute, count]) => [NOON + minute * MINUTE, count]));
+      const failed = new Map(given.map(([minute, counts]) => [NOON + minute * MINUTE, counts]));
       const all = lasting
-        .map(([at, ms]) => ({
-          ...INCIDENT,
+        .map(([at, ms, part]) => ({
+          ...{ ...INCIDENT, part },
           from: iso(NOON + at),
           until: ms === null ? null : iso(NOON + at + ms),
         }))
         .sort((one, other) => one.from.localeCompare(other.from));
-      const spans = all.map((one) => minutesOf(one, nowMs));
-      const isOutside = (atMs: number) =>
-        spans.every(({ fromMs, untilMs }) => atMs < fromMs || atMs > untilMs);
+      const spans = all.map((one) => ({ part: one.part, ...minutesOf(one, nowMs) }));
+      const isOutside = (atMs: number, of: string) =>
+        spans.every(({ part, fromMs, untilMs }) => part !== of || atMs < fromMs || atMs > untilMs);
       const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0);
-      const outside = [...failed].filter(([atMs]) => isOutside(atMs)).map(([, count]) => count);
-      expect(sum(failedOf(all, failed, nowMs)) + sum(outside)).toBe(sum([...failed.values()]));
+      const each = [...failed].flatMap(([atMs, { platform, credential }]) => [
+        { atMs, part: 'platform', count: platform },
+        { atMs, part: 'credential', count: credential },
+      ]);
+      const outside = each.filter((one) => isOutside(one.atMs, one.part));
+      expect(sum(failedOf(all, failed, nowMs)) + sum(outside.map(({ count }) => count))).toBe(
+        sum(each.map(({ count }) => count)),
+      );
     }),
   );
 });

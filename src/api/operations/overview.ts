@@ -1,6 +1,6 @@
 /** Calls about the gateway as a whole: health, statistics, tail, audit. */
 import Type from 'typebox';
-import { OUTCOMES } from '../../outcome.js';
+import { FAILED_PARTS, OUTCOMES } from '../../outcome.js';
 import { Outlook } from '../../platform/credential/outlook.js';
 import { RANGE, SHOWN_LEDGER, SHOWN_SERIES } from '../../teams/series/describe.js';
 import { ShownUsageDay } from '../../teams/usage/usage-day.js';
@@ -272,6 +272,11 @@ export const listRequests = status('listRequests', 'viewer', 'GET /admin/v1/requ
     outcome: Type.Optional(
       Type.Enum([...OUTCOMES], {
         description: 'Only requests with this outcome, e.g. failed: reports that could not be answered.',
+      }),
+    ),
+    part: Type.Optional(
+      Type.Enum([...FAILED_PARTS], {
+        description: 'Only reports that failed by this part, as those of its `incidents` in `status`.',
       }),
     ),
     team: ofTeam('Only requests of this team.'),

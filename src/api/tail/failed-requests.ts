@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.js';
 import { parseObject } from '../../lib/json.js';
 import { createLastUsed } from '../../lib/last-used.js';
 import { startTimer, stopTimer } from '../../lib/time.js';
+import { type FailedPart, partOfFailure } from '../../outcome.js';
 import type { Bus } from '../../store/port.js';
 import type { TailLine } from './tail.js';
 
@@ -37,6 +38,8 @@ export interface Filter {
   readonly team: string | null;
   /** `failed`: reports that could not be answered, not what was refused. */
   readonly outcome: string | null;
+  /** Failed reports of this part only; absent in searches of an earlier release. */
+  readonly part?: FailedPart | null;
   /** Time of the answer, epoch milliseconds, both included. */
   readonly fromMs: number | null;
   readonly untilMs: number | null;
@@ -126,9 +129,17 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
       return { line: found.flatMap(({ lines }) => lines)[0] ?? null, ...rest };
     },
     list,
-    /** Ids of the first failed reports of this time, at most so many. */
-    async firstFailed(fromMs: number, untilMs: number, limit: number): Promise<readonly string[]> {
-      const { lines } = await list({ team: null, outcome: 'failed', fromMs, untilMs, oldest: true, limit });
+    /** Ids of the first reports that failed by this part in this time, at most so many. */
+    async firstFailed(
+      part: FailedPart,
+      fromMs: number,
+      untilMs: number,
+      limit: number,
+    ): Promise<readonly string[]> {
+      const { lines } = await list({
+        ...{ team: null, outcome: 'failed', part },
+        ...{ fromMs, untilMs, oldest: true, limit },
+      });
       return lines.map(({ requestId }) => requestId);
     },
     close: stopListening,
@@ -137,10 +148,11 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
 
 /** @param lines those of the same millisecond in the order of the filter */
 function select(lines: readonly TailLine[], filter: Filter): Found {
-  const { team, outcome, fromMs, untilMs, oldest, limit } = filter;
+  const { team, outcome, part = null, fromMs, untilMs, oldest, limit } = filter;
   const isWanted = (line: TailLine) => {
     const atMs = Date.parse(line.at);
     if (outcome !== null && line.outcome !== outcome) return false;
+    if (part !== null && (line.outcome !== 'failed' || partOfFailure(line.code) !== part)) return false;
     if (team !== null && line.team !== team) return false;
     return (fromMs === null || atMs >= fromMs) && (untilMs === null || atMs <= untilMs);
   };

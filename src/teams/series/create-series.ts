@@ -1,6 +1,7 @@
 /** Reads the tally over time: all requests by minute, kept a day, and those of each team by hour, kept 90 days. */
 import type { Clock } from '../../lib/clock.js';
 import { groupBy } from '../../lib/group-by.js';
+import type { FailedPart } from '../../outcome.js';
 import { readGroups } from '../../store/count-batches.js';
 import type { Counters } from '../../store/port.js';
 import { teamOfName } from '../auth/team.js';
@@ -138,8 +139,8 @@ export function createSeries(tally: Tally, clock: Pick<Clock, 'now'>) {
       const cells = cellsOfSteps(steps, await readHours(counters, steps, [nameOf(team)]));
       return cells.map((cell) => cell[AT.platformCalls] as number);
     },
-    /** Failed reports of all teams by the start of their minute, from the minute of this time on, at most a day back. */
-    async failedByMinute(fromMs: number): Promise<ReadonlyMap<number, number>> {
+    /** Failed reports of all teams by the start of their minute and by part, from the minute of this time on, at most a day back. */
+    async failedByMinute(fromMs: number): Promise<ReadonlyMap<number, Readonly<Record<FailedPart, number>>>> {
       await tally.flush();
       const toMs = clock.now();
       const firstMs = Math.floor(Math.max(fromMs, toMs - DAY_MS) / MINUTE_MS) * MINUTE_MS;
@@ -149,8 +150,12 @@ export function createSeries(tally: Tally, clock: Pick<Clock, 'now'>) {
         count: Math.floor((toMs - firstMs) / MINUTE_MS) + 1,
       };
       const cells = await readMinutes(counters, steps, (hour) => [minutesGroup(hour, ALL)]);
-      const failed = cellsOfSteps(steps, cells).map((cell) => cell[AT.failed] as number);
-      return new Map(failed.map((count, at) => [firstMs + at * MINUTE_MS, count]));
+      return new Map(
+        cellsOfSteps(steps, cells).map((cell, at) => {
+          const [all, credential] = [cell[AT.failed] as number, cell[AT.failedByCredential] as number];
+          return [firstMs + at * MINUTE_MS, { platform: all - credential, credential }];
+        }),
+      );
     },
     /** Each team with counts, all its lives together; their sums with `withoutKey` are those of all requests. */
     async ledger(range: Range, titleOf: (id: string) => string | undefined) {

@@ -41,6 +41,8 @@ export const AT = {
   viaMcp: 35,
   /** The longest request, whole milliseconds, rounded up; 0: none, or counted by an earlier release. */
   longest: 36,
+  /** Those of `failed` for want of a token that the platform takes; 0 if counted by an earlier release. */
+  failedByCredential: 37,
 } as const;
 
 /** Numbers that are not added: which one of two is kept. */
@@ -129,6 +131,7 @@ export function addRequest(cell: Cell, counted: Counted, durationMs: number, sec
   grow(cell, outcomeAt(outcome), 1);
   if (tier !== null) grow(cell, tier === 'l1' ? AT.memory : AT.store, 1);
   if (fault !== null) grow(cell, AT[fault], 1);
+  if (counted.failedBy === 'credential') grow(cell, AT.failedByCredential, 1);
   grow(cell, AT.platformCallsSaved, counted.saved);
   grow(cell, AT.rows, counted.rows);
   grow(cell, AT.bytesOut, counted.bytesOut);

@@ -1,5 +1,5 @@
 /** The last incidents on the Overview. */
-import { incidentOf, spanOf } from '../../lib/words.js';
+import { failedReportsOf, incidentOf, spanOf } from '../../lib/words.js';
 import { type Column, DataTable, numberColumn } from '../ui/data-table.js';
 import { Card, Tag } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
@@ -40,13 +40,9 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-function RequestIds({ of: { from, until, failedReports, requestIds = [] } }: { readonly of: Row }) {
+function RequestIds({ of }: { readonly of: Row }) {
+  const { failedReports, requestIds = [] } = of;
   const rest = failedReports - requestIds.length;
-  // Those of its first and last minute count too.
-  const query = {
-    since: `${from.slice(0, 16)}Z`,
-    until: until === null ? '' : `${until.slice(0, 16)}:59.999Z`,
-  };
   return (
     <>
       {requestIds.map((id) => (
@@ -55,7 +51,7 @@ function RequestIds({ of: { from, until, failedReports, requestIds = [] } }: { r
         </span>
       ))}
       {rest <= 0 ? null : (
-        <a href={hrefOf(['requests'], query)}>
+        <a href={hrefOf(['requests'], failedReportsOf(of))}>
           {requestIds.length === 0 ? '' : 'and '}
           {rest} more
         </a>

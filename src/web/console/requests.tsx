@@ -24,6 +24,15 @@ const FIELDS: readonly FieldSpec[] = [
       ['', 'also refused requests'],
     ],
   },
+  {
+    name: 'part',
+    label: 'Failed by',
+    options: [
+      ['', 'any part'],
+      ['platform', 'the platform'],
+      ['credential', 'the token'],
+    ],
+  },
   { name: 'since', label: 'Since', placeholder: '2026-11-29T14:00Z' },
   { name: 'until', label: 'Until', placeholder: '2026-11-29T15:00Z' },
 ];
@@ -35,7 +44,7 @@ export function Requests() {
   const { query } = useRoute();
   const of = (name: string) => query.get(name) ?? '';
   const outcome = of('which') === 'all' ? '' : 'failed';
-  const filter = { team: of('team'), outcome, since: of('since'), until: of('until') };
+  const filter = { team: of('team'), outcome, part: of('part'), since: of('since'), until: of('until') };
   const apply = async ({ outcome: which, ...rest }: Values) =>
     go(
       hrefOf(['requests'], {
