@@ -55,11 +55,7 @@ export const addKeysCommands = group(
       expiresAt: { flag: '--expires <date>', about: 'ISO date; default: never' },
     },
     async run({ values, send, admin, terminal, options }) {
-      // The key is shown also without the address.
-      const dataUrl = await admin.ask(getStatus).then(
-        (status) => status.dataUrl,
-        () => null,
-      );
+      const dataUrl = await dataUrlOf(admin);
       await showOnce(terminal, options, {
         make: () => send(values),
         render: (issued) =>
@@ -84,16 +80,20 @@ export const addKeysCommands = group(
         usual: 0,
       },
     },
-    async run({ values, send, terminal, options }: Given<typeof rollKey, { readonly yes?: boolean }>) {
+    async run({ values, send, admin, terminal, options }: Given<typeof rollKey, { readonly yes?: boolean }>) {
       if (Number(values.overlapSeconds) === 0)
         await confirm(
           terminal,
           `The old secret of ${values.id} ends at once, and calls with it are refused; with --overlap 24h it stays valid for a day.`,
           options.yes,
         );
+      const dataUrl = await dataUrlOf(admin);
       await showOnce(terminal, options, {
         make: () => send(values),
-        render: (rolled) => describeIssued(rolled, terminal) + describeOld(values, terminal),
+        render: (rolled) =>
+          describeIssued(rolled, terminal) +
+          describeOld(values, terminal) +
+          firstCall(rolled, dataUrl, options, terminal.env),
         lost: async ({ id }) =>
           `the new secret of ${id} was not shown; the old one is valid for ${values.overlapSeconds} s from now; roll it again: dsp-gateway keys roll ${id}`,
       });
@@ -103,8 +103,9 @@ export const addKeysCommands = group(
     name: 'revoke',
     operation: revokeKey,
     description: 'Revoke a key permanently, on all replicas within a second.',
-    examples: ['keys revoke key_RMO2iDI8rom4'],
+    examples: ['keys revoke key_RMO2iDI8rom4 --yes'],
     args: OF_KEY,
+    confirm: ({ id }) => `The key ${id} will be revoked permanently, and calls with it are refused.`,
     json: (_answer, { values }) => ({ revoked: values.id }),
     render: (_answer, { values }) => `revoked: ${values.id}\n`,
   }),
@@ -112,11 +113,20 @@ export const addKeysCommands = group(
     name: 'revoke-all',
     operation: revokeKeysOfPerson,
     description: 'Revoke all keys that a person with a company account made.',
-    examples: ['keys revoke-all person_3f0c2a9b7d1e4f5a6b7c8d9e'],
+    examples: ['keys revoke-all person_3f0c2a9b7d1e4f5a6b7c8d9e --yes'],
+    confirm: ({ id }) =>
+      `All keys that ${id} made will be revoked permanently, and calls with them are refused.`,
     args: { id: ['<person>', 'id of the person, the maker in keys list --json', readId] },
     render: ({ revoked }) => `revoked: ${counted(revoked, 'key')}\n`,
   }),
 );
+
+/** @returns null: not known; a key is shown also without it */
+const dataUrlOf = (admin: Admin): Promise<string | null> =>
+  admin.ask(getStatus).then(
+    (status) => status.dataUrl,
+    () => null,
+  );
 
 /** Revokes a key that could not be shown. @returns the outcome */
 async function revokeUnseen(admin: Admin, id: string): Promise<string> {
@@ -140,7 +150,7 @@ function describeKeys(keys: readonly ShownKey[], nowMs: number, team = '<team>')
     ['begins', 'prefix'],
     ['state', (key) => stateOf(key, nowMs)],
     ['expires', ({ expiresAt }) => until(expiresAt, nowMs)],
-    ['last used', ({ lastUsedAt }) => (lastUsedAt ? until(lastUsedAt, nowMs) : 'never')],
+    ['last used', (key) => lastUse(key, nowMs)],
     ['old secret', (key) => oldSecret(key, nowMs)],
   ]);
 }
@@ -149,6 +159,12 @@ const MADE_BY: readonly [string, (key: ShownKey) => string | null] = [
   'made by',
   ({ maker = null, makerName = null }) => makerName ?? maker,
 ];
+
+/** It is not known which of two valid secrets was used. */
+const lastUse = (key: ShownKey, nowMs: number): string =>
+  key.lastUsedAt === null
+    ? 'never'
+    : `${until(key.lastUsedAt, nowMs)}${oldSecret(key, nowMs) === null ? '' : ', of either secret'}`;
 
 function oldSecret({ revokedAt, previous }: ShownKey, nowMs: number): string | null {
   if (revokedAt !== null || previous === null || Date.parse(previous.validUntil) <= nowMs) return null;

@@ -4,10 +4,12 @@ import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
 import {
   bytes,
+  changesOf,
   costOf,
   failedReportsOf,
   failureOf,
   incidentOf,
+  isToldByFinding,
   momentIn,
   readSpan,
   sentence,
@@ -68,7 +70,7 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
     ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
   ]);
   const whole =
-    verdict.since === undefined
+    verdict.since === undefined || isToldByFinding(verdict.findings)
       ? ''
       : `${sentence(verdict.level).slice(0, -1)} since ${momentIn(Date.parse(verdict.since), nowMs)}.\n`;
   const noted = notes.length === 0 ? '' : `${counted(notes.length, 'note')}: ${notes.join('; ')}.\n`;
@@ -184,7 +186,7 @@ export const addAuditCommand = call({
   name: 'audit',
   operation: listAudit,
   description:
-    'Show the audit, newest first, with attempts that failed; --json includes values before and after.',
+    'Show the audit, newest first, with what was changed and attempts that failed; --json has all values before and after.',
   examples: [
     'audit --limit 20',
     'audit --action token --since 7d',
@@ -204,7 +206,7 @@ export const addAuditCommand = call({
     team: { flag: '--team <team>', about: 'changes of this team and its keys', read: readId },
     since: {
       flag: '--since <time>',
-      about: 'entries since an ISO date or time, or for a duration such as 24h or 7d',
+      about: 'entries since an ISO date or time, or for a duration such as 30min, 24h or 7d',
     },
   },
   prepare: ({ values, terminal }) =>
@@ -224,6 +226,7 @@ export const addAuditCommand = call({
           ['to', 'subject'],
           'id',
           ['outcome', ({ after }) => outcomeOf(after)],
+          ['changed', changedIn],
         ]),
 });
 
@@ -233,13 +236,32 @@ function outcomeOf(after: unknown): string {
   return failure === null ? 'done' : `failed: ${failure}`;
 }
 
+/** Changes of an entry in the text; `--json` has all. */
+const SHOWN_CHANGES = 3;
+
+/** E.g. `limits.upstreamCallsPerDay: 30 → 5000`; null for what is new or gone as a whole. */
+function changedIn({
+  before,
+  after,
+}: {
+  readonly before?: unknown;
+  readonly after?: unknown;
+}): string | null {
+  if (!before || !after) return null;
+  const all = changesOf(before, after).map(
+    (one) => `${one.path}: ${one.before ?? '–'} → ${one.after ?? '–'}`,
+  );
+  const rest = all.length - SHOWN_CHANGES;
+  return [...all.slice(0, SHOWN_CHANGES), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ') || null;
+}
+
 /** A duration counts back from now. A date is parsed by the gateway. */
 export function sinceOf(text: string, nowMs: number): string {
   const seconds = readSpan(text);
   if (seconds !== null) return new Date(nowMs - seconds * 1000).toISOString();
   if (/^\d{4}-/.test(text)) return text;
   throw new CommandError(
-    '--since must be an ISO date or time, e.g. 2026-11-01, or a duration such as 24h or 7d',
+    '--since must be an ISO date or time, e.g. 2026-11-01, or a duration such as 30min, 24h or 7d',
     EXIT.data,
   );
 }

@@ -146,7 +146,7 @@ export const addRequestsCommands = group(
       team: { flag: '--team <team>', about: 'only this team', read: readId },
       since: {
         flag: '--since <time>',
-        about: 'since an ISO date or time, or for a duration such as 1h or 7d',
+        about: 'since an ISO date or time, or for a duration such as 30min, 1h or 7d',
       },
       until: { flag: '--until <time>', about: 'until an ISO date or time' },
       limit: { about: 'number of requests, at most 200', usual: 50 },
@@ -167,7 +167,13 @@ export const addRequestsCommands = group(
     description:
       'Show a failed request by its requestId. Searched are the last 2,000 requests of each process that were answered with a problem; older ones are in the log.',
     examples: ['requests show 01JDC3T8Q5', 'requests show 01JDC3T8Q5 --json | jq .cause'],
-    args: { id: ['<request id>', 'requestId of the problem, or x-request-id of the answer', readId] },
+    args: {
+      id: [
+        '<request id>',
+        'requestId of the problem, or x-request-id of the answer; the first six letters or more if only one begins so',
+        readId,
+      ],
+    },
     render: (found) =>
       renderFields([
         ['at', found.at],

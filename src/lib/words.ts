@@ -42,10 +42,10 @@ export function span(seconds: number): string {
   return seconds < 0 && parts.length > 0 ? `−${words}` : words;
 }
 
-/** A duration such as `90s`, `30min`, `24h`, `7d`. @returns seconds, or null if invalid */
+/** A duration such as `90s`, `30min` or `30m`, `24h`, `7d`. @returns seconds, or null if invalid */
 export function readSpan(text: string): number | null {
-  const [, count, name] = /^([0-9]{1,9})(s|min|h|d)$/.exec(text) ?? [];
-  const size = UNITS.find(([unit]) => unit === name)?.[1];
+  const [, count, name] = /^([0-9]{1,9})(s|m|min|h|d)$/.exec(text) ?? [];
+  const size = UNITS.find(([unit]) => unit === (name === 'm' ? 'min' : name))?.[1];
   return size === undefined ? null : Number(count) * size;
 }
 
@@ -120,23 +120,53 @@ export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!…]$/.test(message) ? '' : '.'}`;
 }
 
+/** Whether the only finding tells since when it lasts, so that the whole need not. */
+export function isToldByFinding(
+  findings: readonly { readonly since?: string | undefined; readonly recovered?: boolean | undefined }[],
+): boolean {
+  const [first, ...others] = findings;
+  return others.length === 0 && first?.since !== undefined && first.recovered !== true;
+}
+
 /** What failed reports cost, in console and `status`: `3 of 10 reports failed in the last 5 minutes`. */
 export function costOf({
   recent,
   recentFailed,
+  noneFailedSince,
 }: {
   readonly recent: number;
   readonly recentFailed: number;
+  /** ISO; absent: one failed in the current minute. */
+  readonly noneFailedSince?: string | undefined;
 }): string {
   const within = 'in the last 5 minutes';
   const [all, failed] = [recent, recentFailed].map((count) => count.toLocaleString('en-US'));
   if (recent === 0) return `no report was requested ${within}`;
   if (recentFailed === 0) return `no report failed ${within}, of ${all}`;
-  return `${failed} of ${all} ${recent === 1 ? 'report' : 'reports'} failed ${within}`;
+  const atMs = noneFailedSince === undefined ? null : Date.parse(noneFailedSince);
+  const over = atMs === null ? '' : `, none since ${clockTime(atMs, atMs)}`;
+  return `${failed} of ${all} ${recent === 1 ? 'report' : 'reports'} failed ${within}${over}`;
 }
 
 /** @param after of an audit entry. @returns why the attempt failed; null: it did not */
 export function failureOf(after: unknown): string | null {
   const noted = after as { readonly verified?: unknown; readonly reason?: unknown } | null | undefined;
   return noted?.verified === false ? String(noted.reason ?? 'The token could not be verified.') : null;
+}
+
+/** @returns differences as JSON or null, by paths such as `limits.requestsPerMinute`; lists are compared as a whole */
+export function changesOf(before: unknown, after: unknown) {
+  const [was, is] = [leavesOf(before), leavesOf(after)];
+  return [...new Set([...was.keys(), ...is.keys()])]
+    .map((path) => ({ path, before: was.get(path) ?? null, after: is.get(path) ?? null }))
+    .filter((change) => change.before !== change.after);
+}
+
+function leavesOf(value: unknown, path = '', found = new Map<string, string>()): Map<string, string> {
+  if (value === undefined || (value === null && path === '')) return found;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return found.set(path, JSON.stringify(value));
+  for (const [name, member] of Object.entries(value))
+    leavesOf(member, path === '' ? name : `${path}.${name}`, found);
+  return found;
 }

@@ -162,8 +162,9 @@ async function createParts(options: ServicesOptions) {
   const withoutSlot = createRecentMinutes(clock.now);
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
-    ...{ recentReports: tally.recentReports, withoutSlot: () => withoutSlot.sum().failed },
-    failures: () => ({ ...traffic.recentCalls.last(), teams: tally.failedTeams() }),
+    ...{ recentReports: tally.recentReports, limitedTeams: tally.limitedTeams },
+    withoutSlot: () => withoutSlot.sum().failed,
+    failures: () => ({ ...traffic.recentCalls.last(), ...tally.failedReports() }),
     keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,
     isPaged: () => reporting.isPaged(),
     waitingReaders: () => reporting.feed.tail.size,

@@ -296,7 +296,7 @@ const PLATFORM: readonly Condition[] = [
     },
     advice: (_, text) => ({
       says: `The platform is ${text}, and ${CACHED_ONLY}.`,
-      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the next request that needs the platform tries it, or press “Check everything now” on the Overview, or run dsp-gateway doctor.',
+      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the next request that needs the platform tries it, or run dsp-gateway doctor.',
     }),
     gauge: {
       name: 'dsp_gateway_platform_circuit_open',

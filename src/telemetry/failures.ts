@@ -25,6 +25,7 @@ export const Failures = Type.Object(
     answeredAtMs: timeMs,
     teams: Type.Array(Type.String(), { description: 'Whose reports failed within the last five minutes.' }),
     // Absent: reported by an earlier release.
+    reportFailedAtMs: Type.Optional(timeMs),
     recoveredAtMs: Type.Optional(timeMs),
     fromMs: Type.Optional(
       Type.Number({
@@ -105,12 +106,14 @@ export function joinFailures(all: readonly Failures[]): Failures {
   const same = all.filter((one) => (failedAtMs ?? 0) - (one.failedAtMs ?? 0) <= SAME_WITHIN_MS);
   const causes = addCauses(same);
   const begun = same.flatMap((one) => one.fromMs ?? []);
+  const reportFailedAtMs = Math.max(0, ...all.map((one) => one.reportFailedAtMs ?? 0));
   const judged = all.flatMap((one) => one.judged ?? []);
   return {
     failedAtMs,
     why,
     answeredAtMs: answeredAtMs === 0 ? null : answeredAtMs,
     teams: [...new Set(all.flatMap(({ teams }) => teams))].sort(),
+    ...(reportFailedAtMs === 0 ? {} : { reportFailedAtMs }),
     ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
     ...(begun.length === 0 ? {} : { fromMs: Math.min(...begun) }),
     ...(going.length === 0 ? {} : { row: joinRows(going) }),

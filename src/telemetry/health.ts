@@ -47,6 +47,8 @@ export interface ProcessHealth extends Conditions, Load, HeldToken {
   /** As this process knows it; null: well. `whole`: all parts. */
   readonly since: Readonly<Record<HealthPart | 'whole', Since | null>>;
   readonly failures: Failures;
+  /** Requests of each team that its limits refused within the last five minutes. */
+  readonly limitedTeams: Readonly<Record<string, number>>;
   /** Unique among all processes. */
   readonly id: string;
   readonly host: string;
@@ -89,6 +91,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
       recentWithoutSlot: gateway.withoutSlot(),
       since,
       failures: gateway.failures(),
+      limitedTeams: gateway.limitedTeams(),
       ...held(),
     };
   }
@@ -217,6 +220,7 @@ const Report = recordForm(
     ...eachLoad(() => Type.Optional(Type.Number())),
     since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
     failures: Type.Optional(Failures),
+    limitedTeams: Type.Optional(Type.Record(Type.String(), Type.Integer())),
     tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
@@ -243,6 +247,7 @@ function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
     ...eachLoad((name) => report[name] ?? 0),
     since: { ...eachPart((part) => report.since?.[part] ?? null), whole: report.since?.whole ?? null },
     failures: report.failures ?? NO_FAILURES,
+    limitedTeams: report.limitedTeams ?? {},
     tokenId: report.tokenId ?? null,
     tokenSince: report.tokenSince ?? null,
   };

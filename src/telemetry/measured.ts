@@ -52,6 +52,8 @@ export interface Measured {
   readonly failures: () => Failures;
   /** Reports within the last five minutes, and those that could not be answered. */
   readonly recentReports: () => { readonly all: number; readonly failed: number };
+  /** Requests of each team that its limits refused within the last five minutes. */
+  readonly limitedTeams: () => Readonly<Record<string, number>>;
   /** Requests within the last five minutes whose platform call got no slot; in a verdict of all processes. */
   readonly withoutSlot: () => number;
   /** Whether the platform returned a paged report within the last day. */

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Input } from '../../src/cli/terminal.js';
 import { ask, newTeam, REPORT } from '../support/ask.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
+import { sends, startRawPlatform } from '../support/raw-platform.js';
 import { type Ran, runCli } from './run-cli.js';
 
 const PROBE = '/api/v1/report/campaigns/get?advertiserId=1&dateFrom=2026-01-01&dateTo=2026-01-01';
@@ -162,8 +163,13 @@ describe('keys', () => {
     expect([await outcome(key), await outcome(rolled.key)]).toEqual([200, 200]);
     const [, row] = (await done('keys list keyed')).stdout.trim().split('\n').slice(1);
     expect(row).toMatch(new RegExp(`^${id} +keyed +dashboards +dgw_\\w{6} +valid +in \\d+ d`));
-    expect(row).toMatch(/…, ends in 1 d$/);
-    expect((await done(`keys revoke ${id}`)).stdout).toBe(`revoked: ${id}\n`);
+    expect(row).toMatch(/ (?:now|\d+ s ago), of either secret +dgw_\w+…, ends in 1 d$/);
+    expect(await cli(`keys revoke ${id}`)).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining(`The key ${id} will be revoked permanently`),
+    });
+    expect(await outcome(key)).toBe(200);
+    expect((await done(`keys revoke ${id} --yes`)).stdout).toBe(`revoked: ${id}\n`);
     expect([await outcome(key), await outcome(rolled.key)]).toEqual(['revoked_api_key', 'revoked_api_key']);
     // Its old secret is refused, too, and does not end in a day.
     expect((await done('keys list keyed')).stdout).toMatch(/ revoked +.* –$/m);
@@ -184,7 +190,9 @@ it('a rolled key is told with its own end and that of the old secret, and a warn
   const issued = await done('keys issue soon --expires 2026-12-01 --json');
   const { stdout } = await done(`keys roll ${issued.json<{ id: string }>().id} --yes`);
   expect(stdout).toMatch(/\nWarning: the key ends in 9 d 12 h, and rolling it does not change that/);
-  expect(stdout).toMatch(/dsp-gateway keys issue soon --expires <date>\.\nThe old secret has ended\.\n$/);
+  expect(stdout).toMatch(
+    /dsp-gateway keys issue soon --expires <date>\.\nThe old secret has ended\.\n\nA first call, /,
+  );
   const later = await done('keys issue soon --expires 2199-01-01 --json');
   expect(await cli(`keys roll ${later.json<{ id: string }>().id}`)).toMatchObject({
     code: 64,
@@ -194,7 +202,11 @@ it('a rolled key is told with its own end and that of the old secret, and a warn
   });
   const rolled = (await done(`keys roll ${later.json<{ id: string }>().id} --overlap 1h`)).stdout;
   expect(rolled).toMatch(/^expires +2199-01-01\S* \(in \d+ d/m);
-  expect(rolled).toMatch(/\nThe old secret ends .*\(60 minutes\); the key's own end is unchanged\.\n$/);
+  expect(rolled).toMatch(
+    /\nThe old secret ends .*\(60 minutes\); the key's own end is unchanged\.\n\nA first call, /,
+  );
+  const text = /^key +(dgw_\w+)$/m.exec(rolled)?.[1];
+  expect(rolled).toContain(`curl -s -H 'x-api-key: ${text}' ${gateway.data}/gateway/v1/me\n`);
   expect(rolled).not.toContain('Warning');
   await done('teams delete soon --yes');
 });
@@ -375,7 +387,7 @@ describe('status and audit', () => {
     );
     const { code, stdout } = await cli('doctor');
     expect([code, stdout]).toEqual([1, expect.stringContaining("'dashboards' of team ending")]);
-    await done(`keys revoke ${id}`);
+    await done(`keys revoke ${id} --yes`);
     await done('teams delete ending --yes');
     expect((await done('status')).stdout).toMatch(/^WELL\n\n(?:.*\n)*reports +/);
   });
@@ -388,14 +400,24 @@ describe('status and audit', () => {
     await done('teams create audited');
     const { stdout: trail } = await done('audit --limit 1');
     expect(trail.split('\n')[2]).toMatch(
-      /^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+ +done$/,
+      /^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+ +done +–$/,
     );
-    const [entry] = (await done('audit --limit 1 --json')).json<{ id: string; after: object }[]>();
+    await done('teams update audited --upstream-calls-per-day 5000');
+    expect((await done('audit --limit 1')).stdout).toMatch(
+      / done +limits\.upstreamCallsPerDay: \d+ → 5000\n$/,
+    );
+    await done('teams update audited --requests-per-minute 7 --max-concurrent 3 --max-range-days 9 --name x');
+    expect((await done('audit --limit 1')).stdout).toMatch(/: \d+ → 7.* and 1 more\n$/);
+    const [entry] = (await done('audit --action team.create --limit 1 --json')).json<
+      { id: string; after: object }[]
+    >();
     expect(entry?.after).toMatchObject({ id: 'audited' });
     await done('keys issue audited');
     const audited = async (search: string) =>
       (await done(`audit ${search} --json`)).json<{ action: string }[]>().map(({ action }) => action);
-    expect(await audited('--team audited')).toEqual(['key.issue', 'team.create']);
+    expect(await audited('--team audited')).toEqual([
+      ...['key.issue', 'team.update', 'team.update', 'team.create'],
+    ]);
     expect(await audited('--team audited --action key --since 1h')).toEqual(['key.issue']);
     expect(await audited('--action team.create --limit 1')).toEqual(['team.create']);
     expect(await audited('--actor admin --search audited --limit 1')).toEqual(['key.issue']);
@@ -407,6 +429,42 @@ describe('status and audit', () => {
   });
 });
 
+it('status tells since when it is not well once: at its only finding, else of the whole', async () => {
+  const since = new Date(opened.inside.clock.now() - 60_000).toISOString();
+  const finding = { level: 'not well', part: 'platform', says: 'Calls fail.', do: 'Look.', since };
+  const status = (await done('status --json')).json<object>();
+  const shown = async (...findings: object[]) => {
+    const answer = JSON.stringify({ ...status, verdict: { level: 'not well', since, findings } });
+    const { url } = await startRawPlatform(sends(answer));
+    return (await runCli(['status'], { GATEWAY_ADMIN_URL: url, ADMIN_TOKEN: 'any' })).stdout;
+  };
+  const one = await shown(finding);
+  expect(one).toMatch(/^NOT WELL: Calls fail\.\n {2}since: .*\n {2}do: Look\.\n\n/);
+  expect(one).not.toContain('Not well since');
+  expect(await shown(finding, finding)).toMatch(/\nNot well since /);
+});
+
+it('a failed request is shown by the first six letters of its id or more, if only one begins so', async () => {
+  const { key } = await newTeam(gateway, { id: 'sought', scopes: ['report:read'], advertisers: [1] });
+  const ids: string[] = [];
+  for (const asked of ['nonsense=1', 'nonsense=2']) {
+    const answer = await ask(`${gateway.data}${REPORT}?${asked}`, { key });
+    ids.push(answer.json().requestId as string);
+  }
+  const [id = '', other = ''] = ids;
+  const common = [...id].findIndex((letter, at) => letter !== other[at]);
+  const shown = (await done(`requests show ${id.slice(0, Math.max(6, common + 1))} --json`)).json();
+  expect(shown).toMatchObject({ requestId: id, team: 'sought' });
+  expect(await cli(`requests show ${id.slice(0, 5)}`)).toMatchObject({ code: 3 });
+});
+
+it('a duration is refused with a word about minutes, and 10m is as long as 10min', async () => {
+  for (const since of ['10m', '10min']) await done(`audit --since ${since}`);
+  expect(await cli('audit --since 10minutes')).toMatchObject({
+    ...{ code: 65, stderr: expect.stringContaining('or a duration such as 30min, 24h or 7d') },
+  });
+});
+
 describe('exit codes', () => {
   it.each([
     ['teams show nobody', 3, 'Not found: There is no team with this id.'],
@@ -415,7 +473,11 @@ describe('exit codes', () => {
       4,
       'already exists.\nChange it by dsp-gateway teams update kept, or choose another id.\n',
     ],
-    ['keys revoke key_nobody', 3, 'no key with this id.\ndsp-gateway keys list lists the keys of a team.\n'],
+    [
+      'keys revoke key_nobody --yes',
+      3,
+      'no key with this id.\ndsp-gateway keys list lists the keys of a team.\n',
+    ],
     ['token discard', 4, 'Nothing needs to be done; dsp-gateway token show shows what there is.\n'],
     ['token verify', 4, 'Stage one by dsp-gateway token stage; dsp-gateway token rotate takes'],
     ['cache explain /api/v1/campaign/get?userId=1', 65, '/api/v1/campaign/get is not a report'],

@@ -22,6 +22,7 @@ describe('lengths of time', () => {
       fc.property(fc.integer({ min: 1, max: 10_000 }), (count) => {
         expect(readSpan(`${count}s`)).toBe(count);
         expect(readSpan(`${count}min`)).toBe(count * 60);
+        expect(readSpan(`${count}m`)).toBe(count * 60);
         expect(readSpan(`${count}h`)).toBe(count * 3600);
         expect(readSpan(`${count}d`)).toBe(count * 86_400);
       }),

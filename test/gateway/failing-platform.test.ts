@@ -71,6 +71,10 @@ it('the platform answers 500 to nine of ten calls: not well in status, doctor, /
     platform: { recentCalls: 30, recentFailedCalls: 27 },
     reports: { recent: 30, recentFailed: 27 },
   });
+  gateway.clock.pass(MINUTE);
+  expect((await gateway.manage('GET', '/status')).reports).toEqual({
+    ...{ recent: 30, recentFailed: 27, noneFailedSince: new Date(NOON + MINUTE).toISOString() },
+  });
   const gauges = await gateway.services.metrics.registry.metrics();
   expect(gauges).toMatch(/^dsp_gateway_platform_recent_calls 30$/m);
   expect(gauges).toMatch(/^dsp_gateway_platform_recent_failed_calls 27$/m);
@@ -309,7 +313,9 @@ it('each failed report counts at the incident of its part, as many as are listed
       requests: readonly { readonly requestId: string }[];
     };
     expect(requests).toHaveLength(one.failedReports);
-    expect(requests.map(({ requestId }) => requestId)).toEqual(expect.arrayContaining(one.requestIds ?? []));
+    expect(requests.map(({ requestId }) => requestId)).toEqual(
+      expect.arrayContaining([...(one.requestIds ?? [])]),
+    );
   }
   const { failedReports } = await gateway.manage('GET', '/series?range=1h');
   expect(failedReports).toEqual({ ofIncidents: 9, outside: 0 });

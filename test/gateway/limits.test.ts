@@ -306,3 +306,60 @@ describe('the limits that apply, in GET /gateway/v1/me', () => {
     expect(outcomeOf(await running)).toBe('200');
   });
 });
+
+describe('status notes teams that their limits refuse, at the level well:', () => {
+  const WELL = { level: 'well', findings: [] };
+
+  it('the requests refused within five minutes at all processes, and how to raise the limit', async () => {
+    const gateway = await withGateway();
+    const { simulator, store: sharedStore, clock } = gateway;
+    const replica = await gatewayAt(simulator, { sharedStore, clock });
+    await Promise.all([gateway, replica].map(({ services }) => services.limits.replicas.join()));
+    const key = await gateway.addTeam({ id: 'growth', limits: { requestsPerMinute: 2, maxConcurrent: 20 } });
+    const ask = async (at: typeof replica, times: number) => {
+      const outcomes: string[] = [];
+      for (let asked = 0; asked < times; asked += 1) outcomes.push(outcomeOf(await at.report(key, FINAL)));
+      return outcomes.filter((outcome) => outcome === '429 rate_limited').length;
+    };
+    expect((await ask(gateway, 6)) + (await ask(replica, 4))).toBe(8);
+    const shown = async () => {
+      const { notes, verdict } = await gateway.manage('GET', '/status');
+      return { notes, verdict };
+    };
+    const note =
+      'growth: 8 requests refused by its limit of 2 a minute or 20 at once within the last 5 minutes (to raise it: dsp-gateway teams update growth --requests-per-minute <number>, or --max-concurrent)';
+    await expect.poll(shown, { timeout: 20_000 }).toEqual({ notes: [note], verdict: WELL });
+    clock.pass(6 * MINUTE);
+    await expect.poll(shown, { timeout: 20_000 }).toEqual({ notes: [], verdict: WELL });
+  });
+
+  it('platform calls of the day that are used up, until midnight', async () => {
+    const { gateway, key } = await withTeam({}, { id: 'growth', limits: { upstreamCallsPerDay: 2 } });
+    const notes = async () => (await gateway.manage('GET', '/status')).notes;
+    await gateway.report(key, day(10));
+    expect(await notes()).toEqual([]);
+    await gateway.report(key, day(11));
+    const [spent, raise] = [
+      'growth has used up its 2 platform calls of today (until 00:00 UTC)',
+      ' (to raise it: dsp-gateway teams update growth --upstream-calls-per-day <number>)',
+    ];
+    await expect.poll(notes).toEqual([`${spent}${raise}`]);
+    await gateway.report(key, day(12));
+    expect(await notes()).toEqual([`${spent}, 1 request refused within the last 5 minutes${raise}`]);
+    gateway.clock.pass(13 * HOUR);
+    expect(await notes()).toEqual([]);
+  });
+
+  it('at most five, those with the most refused requests, and how many more there are', async () => {
+    const gateway = await withGateway();
+    for (let at = 1; at <= 7; at += 1) {
+      const key = await gateway.addTeam({ id: `team-${at}`, limits: { requestsPerMinute: 1 } });
+      for (let asked = 0; asked <= at; asked += 1) await gateway.report(key, FINAL);
+    }
+    const notes = (await gateway.manage('GET', '/status')).notes as string[];
+    expect(notes.map((note) => note.split(' refused')[0])).toEqual([
+      ...[7, 6, 5, 4, 3].map((at) => `team-${at}: ${at} requests`),
+      '2 more teams at or near a limit',
+    ]);
+  });
+});

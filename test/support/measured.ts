@@ -25,6 +25,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     recentCalls: { lastMinutes: () => ({ calls: 0, failed: 0 }) },
     failures: () => NO_FAILURES,
     recentReports: () => ({ all: 0, failed: 0 }),
+    limitedTeams: () => ({}),
     withoutSlot: () => 0,
     circuit: { isOpen: false, failures: 0, leftMs: () => 0 },
     isPaged: () => false,

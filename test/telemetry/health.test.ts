@@ -48,6 +48,7 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   credential: 'ok',
   platform: 'ok',
   since: { store: null, credential: null, platform: null, whole: null },
+  limitedTeams: {},
   failures: NO_FAILURES,
   tokenId: null,
   tokenSince: null,

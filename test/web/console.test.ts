@@ -234,6 +234,8 @@ describe('the audit', () => {
     const { page, faults } = seen;
     await page.getByText('admin created the team Growth analytics (growth)').click();
     await page.getByText('"Growth analytics"').waitFor();
+    await page.getByText('admin changed the team Growth analytics (growth)').first().click();
+    await page.getByText(/^\d+ → \d+$/).waitFor();
     await page.getByText(/^admin created the team .*\(hostile\)$/).click();
     await seen.shots('console-audit');
     await page.getByLabel('About').selectOption({ label: 'keys' });

@@ -57,6 +57,10 @@ describe('the headline', () => {
 
 it('says what it costs, also if it costs nothing yet', () => {
   expect(costOf({ recent: 10, recentFailed: 3 })).toBe('3 of 10 reports failed in the last 5 minutes');
+  const noneFailedSince = '2026-11-29T14:01:00.000Z';
+  expect(costOf({ recent: 150, recentFailed: 12, noneFailedSince })).toBe(
+    '12 of 150 reports failed in the last 5 minutes, none since 14:01 UTC',
+  );
   expect(costOf({ recent: 1, recentFailed: 1 })).toBe('1 of 1 report failed in the last 5 minutes');
   expect(costOf({ recent: 42, recentFailed: 0 })).toBe('no report failed in the last 5 minutes, of 42');
   expect(costOf({ recent: 0, recentFailed: 0 })).toBe('no report was requested in the last 5 minutes');

@@ -5,13 +5,14 @@ import { uptimeMs } from '../../lib/time.js';
 import { inWords } from '../../reports/learn/state.js';
 import { showId } from '../../reports/rows/answer-meta.js';
 import type { Services } from '../../server/services.js';
-import { joinFailures } from '../../telemetry/failures.js';
+import { type Failures, joinFailures } from '../../telemetry/failures.js';
 import { addLoads } from '../../telemetry/health.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { getStatus } from '../operations/overview.js';
 import { describeKey, endingKeys } from './ending-keys.js';
+import { describeLimited } from './limited-teams.js';
 import { serve } from './serve.js';
 
 type Status = AnswerOf<typeof getStatus>;
@@ -30,6 +31,7 @@ export function registerStatus(
     const memory = store.memory?.();
     const processes = health.processes();
     const load = addLoads(processes);
+    const failures = joinFailures(processes.map((one) => one.failures));
     const logged = log.health();
     const faulty = measured.secretFaults();
     return {
@@ -39,10 +41,13 @@ export function registerStatus(
         state.worst,
         {
           since: health.own().since,
-          failures: joinFailures(processes.map(({ failures }) => failures)),
+          failures,
         },
       ),
-      notes: endingKeys(directory, clock.now()).map((key) => `key ${describeKey(key, clock.now())}`),
+      notes: [
+        ...endingKeys(directory, clock.now()).map((key) => `key ${describeKey(key, clock.now())}`),
+        ...(await describeLimited(options, processes)),
+      ],
       version: VERSION,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),
       dataUrl: dataUrl(),
@@ -67,7 +72,11 @@ export function registerStatus(
       },
       // After a faulty change the previous value stays in use, so nothing else shows the fault.
       secretFiles: faulty.length === 0 ? { state: 'ok' } : { state: 'faulty', faulty },
-      reports: { recent: load.recentReports, recentFailed: load.recentFailedReports },
+      reports: {
+        recent: load.recentReports,
+        recentFailed: load.recentFailedReports,
+        ...noneFailedSince(failures, clock.now()),
+      },
       // Sum of all processes; `processes` lists each.
       cache: { l1Bytes: load.l1Bytes, l1Entries: load.l1Entries, reports: reportsOf(l1, clock.now()) },
       platform: { state: state.platform, ...platformOf(load, options) },
@@ -79,6 +88,18 @@ export function registerStatus(
       processes,
     };
   });
+}
+
+const MINUTE_MS = 60_000;
+
+/** The end of the minute in which the last report failed, if that minute is over. */
+function noneFailedSince(
+  { reportFailedAtMs }: Failures,
+  nowMs: number,
+): { readonly noneFailedSince?: string } {
+  if (!reportFailedAtMs) return {};
+  const sinceMs = (Math.floor(reportFailedAtMs / MINUTE_MS) + 1) * MINUTE_MS;
+  return sinceMs > nowMs ? {} : { noneFailedSince: new Date(sinceMs).toISOString() };
 }
 
 function kindsOf({ learner, now }: Services['reporting']['reports']): Status['divisibility'] {

@@ -18,8 +18,13 @@ interface TailRoutesOptions extends Pick<Services, 'tail' | 'failedRequests' | '
 export function registerTail(app: FastifyInstance, options: TailRoutesOptions): void {
   const { tail, failedRequests, clock, stopping, checkAgain } = options;
   serve(app, findRequest, async ({ params: { id } }) => {
-    const { line, searched, processes } = await failedRequests.find(id);
+    const { line, matches, searched, processes } = await failedRequests.find(id);
     if (line !== null) return shownRequest(line);
+    if (matches > 1)
+      throw new GatewayError('not_found', {
+        detail: `${matches} requests have an id that begins with ${id}.`,
+        help: 'Give more of the id, or all of it; the list of requests has it.',
+      });
     const kept = FAILED_REQUESTS_KEPT.toLocaleString('en-US');
     throw new GatewayError('not_found', {
       detail: `No request with this id is among the last ${kept} that each process answered with a problem; ${searched} of ${processes} ${processes === 1 ? 'process was' : 'processes were'} searched.`,

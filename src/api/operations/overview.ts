@@ -94,7 +94,8 @@ const RetentionStatus = Type.Object({
 const Status = titled('Status', {
   verdict: Verdict,
   notes: Type.Array(Type.String(), {
-    description: 'What to know though it changes no level: keys that end within 14 days.',
+    description:
+      'What to know though it changes no level: keys that end within 14 days, and at most five teams that their limits refuse or that have used up their platform calls of the day.',
   }),
   version: Type.String(),
   uptimeSeconds: count,
@@ -136,6 +137,9 @@ const Status = titled('Status', {
   reports: Type.Object({
     recent: REPORTS.recentReports,
     recentFailed: REPORTS.recentFailedReports,
+    noneFailedSince: Type.Optional(
+      instant('The minute since which none has failed; absent: one failed in the current minute.'),
+    ),
   }),
   retention: Type.Array(RetentionStatus, {
     description: 'Endpoints whose old days the platform has deleted; those are served from history.',
@@ -187,6 +191,9 @@ const Status = titled('Status', {
         },
       ),
       failures: Failures,
+      limitedTeams: Type.Record(Type.String(), count, {
+        description: 'Requests of each team that its limits refused within the last five minutes.',
+      }),
       tokenId: nullable(text('Id of the platform token in use.')),
       tokenSince: nullable(time),
     }),
@@ -260,7 +267,9 @@ export const FailedRequest = titled('FailedRequest', {
 
 export const findRequest = status('findRequest', 'viewer', 'GET /admin/v1/requests/:id', {
   summary: 'A failed request of the data plane, by its id',
-  path: { id: 'requestId of the problem, which is also `x-request-id` of the answer.' },
+  path: {
+    id: 'requestId of the problem, which is also `x-request-id` of the answer; or its first letters, at least six, if only one begins so.',
+  },
   answer: FailedRequest,
   about: 'The request.',
   problems: ['not_found'],

@@ -58,6 +58,9 @@ interface Found {
 
 const NONE: Found = { lines: [], all: 0 };
 
+/** So many first letters of an id are enough, if only one request begins with them. */
+const PREFIX_LENGTH = 6;
+
 export function createFailedRequests({ bus, clock, logger, replicas }: FailedRequestsOptions) {
   const self = randomId();
   const kept = createLastUsed<TailLine>(FAILED_REQUESTS_KEPT);
@@ -74,7 +77,10 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
       return select(wanted.filter.oldest ? newest.reverse() : newest, wanted.filter);
     }
     const line = kept.peek(wanted.id);
-    return line === undefined ? NONE : { lines: [line], all: 1 };
+    if (line !== undefined) return { lines: [line], all: 1 };
+    if (wanted.id.length < PREFIX_LENGTH) return NONE;
+    const begun = [...kept.values()].filter(({ requestId }) => requestId.startsWith(wanted.id));
+    return { lines: begun.slice(0, 2), all: begun.length };
   }
 
   const stopListening = bus.subscribe(WANTED, (message) => {
@@ -124,9 +130,14 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
     note(line: Omit<TailLine, 'at'>): void {
       kept.set(line.requestId, { at: new Date(clock.now()).toISOString(), ...line });
     },
-    async find(id: string): Promise<Searched & { readonly line: TailLine | null }> {
-      const { found, ...rest } = await search({ id }, ({ lines }) => lines.length > 0);
-      return { line: found.flatMap(({ lines }) => lines)[0] ?? null, ...rest };
+    /** By an id, or its first letters. @returns `matches`: how many begin so; the line is that of the only one */
+    async find(id: string): Promise<Searched & { readonly line: TailLine | null; readonly matches: number }> {
+      const isIt = ({ requestId }: TailLine) => requestId === id;
+      const { found, ...rest } = await search({ id }, ({ lines }) => lines.some(isIt));
+      const lines = found.flatMap((one) => one.lines);
+      const whole = lines.find(isIt);
+      const matches = whole === undefined ? found.reduce((sum, { all }) => sum + all, 0) : 1;
+      return { line: whole ?? (matches === 1 ? (lines[0] ?? null) : null), matches, ...rest };
     },
     list,
     /** Ids of the first reports that failed by this part in this time, at most so many. */

@@ -104,6 +104,8 @@ export function createBudgetOutlook({ store, leftOf, hoursOf, clock, logger, onT
 
   return {
     forecast,
+    /** Whether a team may have used up its calls of today: by what replicas told of the last threshold, without the store. */
+    isNearlySpent: (team: Team): boolean => (knownOf(team)?.used ?? 0) >= THRESHOLDS[1],
     charged: (team: Team, left: number): void => look(team, percentOf(team, left)),
     /** @returns the value of `gateway-budget`; undefined below the first threshold */
     header(team: Team): string | undefined {

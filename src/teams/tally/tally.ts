@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { createRecentMinutes, createRecentNames } from '../../lib/recent.js';
+import { createRecentCounts, createRecentMinutes, createRecentNames } from '../../lib/recent.js';
 import { repeat } from '../../lib/repeat.js';
 import { type Counted, isOfReport } from '../../outcome.js';
 import { createCountBatches } from '../../store/count-batches.js';
@@ -103,8 +103,8 @@ export function createTally(options: TallyOptions) {
     },
     /** Of this process. */
     recentReports: reports.sum,
-    /** Teams whose reports failed within the last five minutes, at this process. */
-    failedTeams: reports.failedTeams,
+    /** At this process, teams within the last five minutes: whose reports failed, and requests that limits refused by team. */
+    ...{ failedReports: reports.failed, limitedTeams: reports.limitedTeams },
     /** An attempt of a platform call, whoever answers the request. */
     addCall(team: string): void {
       const nowMs = clock.now();
@@ -169,14 +169,20 @@ function joinOld(cells: Map<number, Cell>, beforeMs: number): void {
 function createRecentReports(now: () => number) {
   const counts = createRecentMinutes(now);
   const teams = createRecentNames(now);
+  const limited = createRecentCounts(now);
+  let failedAtMs: number | null = null;
   return {
-    add({ outcome, team }: Pick<Counted, 'outcome' | 'team'>): void {
+    add({ outcome, team, fault }: Pick<Counted, 'outcome' | 'team' | 'fault'>): void {
+      if (fault === 'rateLimited' && team !== null) limited.note(team);
       if (!isOfReport(outcome)) return;
       const isFailed = outcome === 'failed';
       counts.add(isFailed);
-      if (isFailed && team !== null) teams.note(team);
+      if (!isFailed) return;
+      failedAtMs = now();
+      if (team !== null) teams.note(team);
     },
     sum: counts.sum,
-    failedTeams: teams.names,
+    failed: () => ({ teams: teams.names(), reportFailedAtMs: failedAtMs }),
+    limitedTeams: limited.counts,
   };
 }

@@ -98,23 +98,6 @@ function namedIn(action: string, subject: string, after: unknown, nameOf: NameOf
 
 const TOKEN_SLOTS = ['active', 'pending', 'previous'];
 
-/** @returns differences as JSON or null, by paths such as `limits.requestsPerMinute`; lists are compared as a whole */
-export function changesOf(before: unknown, after: unknown) {
-  const [was, is] = [leavesOf(before), leavesOf(after)];
-  return [...new Set([...was.keys(), ...is.keys()])]
-    .map((path) => ({ path, before: was.get(path) ?? null, after: is.get(path) ?? null }))
-    .filter((change) => change.before !== change.after);
-}
-
-function leavesOf(value: unknown, path = '', found = new Map<string, string>()): Map<string, string> {
-  if (value === undefined || (value === null && path === '')) return found;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return found.set(path, JSON.stringify(value));
-  for (const [name, member] of Object.entries(value))
-    leavesOf(member, path === '' ? name : `${path}.${name}`, found);
-  return found;
-}
-
 /** `call`: path and query below the platform's base URL; null: no call was needed. */
 type Proof = Readonly<{ call: string | null; reason: string; reportsCompared: number }>;
 

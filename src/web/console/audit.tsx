@@ -1,7 +1,7 @@
 /** Changes by day and by actor, a search, and entries as sentences with details. */
 import { useEffect, useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
-import { failureOf } from '../../lib/words.js';
+import { changesOf, failureOf } from '../../lib/words.js';
 import { Chart } from '../ui/chart.js';
 import type { FieldSpec, Values } from '../ui/form-values.js';
 import { counted, fromNow, lastDays, moment } from '../ui/format.js';
@@ -14,7 +14,7 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { sortedBy } from '../ui/sort.js';
 import { useAdmin } from './admin.js';
-import { type AuditEntry, actorOf, changesOf, type NameOf, sentenceOf } from './audit-sentence.js';
+import { type AuditEntry, actorOf, type NameOf, sentenceOf } from './audit-sentence.js';
 import { useNames } from './names.js';
 
 const PAGE = 50;
@@ -218,7 +218,8 @@ export function ChangeList({ before, after }: Pick<AuditEntry, 'before' | 'after
             <code>{path === '' ? 'the whole record' : path}</code>
           </dt>
           <dd>
-            {was === null ? null : <del>{was}</del>} {is === null ? null : <ins>{is}</ins>}
+            {was === null ? null : <del>{was}</del>} {was === null || is === null ? '' : '→ '}
+            {is === null ? null : <ins>{is}</ins>}
           </dd>
         </div>
       ))}

@@ -68,11 +68,20 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
       <Figure
         label="Errors"
         value={compact(errors)}
-        note={failed === 0 ? undefined : `${counted(failed, 'failed report')}${ofThem(answer)}`}
+        note={errorsNote(errors - failed, failed, answer)}
         tone={failed > 0 ? 'bad' : errors > 0 ? 'warn' : 'good'}
       />
     </Figures>
   );
+}
+
+/** Errors that are no failed reports were refused. */
+function errorsNote(refused: number, failed: number, answer: SeriesAnswer): string | undefined {
+  const all = [
+    ...(failed > 0 ? [`${counted(failed, 'failed report')}${ofThem(answer)}`] : []),
+    ...(refused > 0 ? [`${count(refused)} refused`] : []),
+  ];
+  return all.join('; ') || undefined;
 }
 
 /** Of the failed reports: how many are of the incidents above. */

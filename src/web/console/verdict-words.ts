@@ -1,6 +1,6 @@
 /** The verdict in words: how it is, which part, since when, and what it costs. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { costOf, sentence } from '../../lib/words.js';
+import { costOf, isToldByFinding, sentence } from '../../lib/words.js';
 import { moment, span } from '../ui/format.js';
 
 export type Status = AnswerTo<'GET /admin/v1/status'>;
@@ -44,8 +44,7 @@ export function headlineOf({ verdict: { level, findings }, reports }: Judged): {
 
 /** `Not well for 12 min, since 2026-11-29 01:20 UTC.`; empty: not known, or told by its only finding */
 export function wholeOf({ level, since, findings }: Status['verdict'], nowMs: number): string {
-  const [first, ...others] = findings;
-  if (others.length === 0 && first?.since !== undefined && first.recovered !== true) return '';
+  if (isToldByFinding(findings)) return '';
   const lasts = lastsOf({ since, says: '' }, nowMs);
   return lasts === '' ? '' : sentence(`${level} ${lasts}`);
 }

@@ -53,6 +53,7 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
 type Found = Status['verdict']['findings'][number];
 
 function Finding({ found, isOld }: { readonly found: Found; readonly isOld: boolean }) {
+  const { may } = useAdmin();
   const { level, part, says, details, do: advice, recovered } = found;
   // What has recovered is not the state any more.
   const lasts = recovered === true ? '' : lastsOf(found, Date.now());
@@ -65,6 +66,9 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
       {details === undefined ? null : <p>{details}</p>}
       <p class="quiet">
         To do: {advice}
+        {may('POST /admin/v1/doctor') && advice.includes('dsp-gateway doctor')
+          ? ' Or press “Check everything now” below.'
+          : null}
         {page === null ? null : (
           <>
             {' '}

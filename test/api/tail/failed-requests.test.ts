@@ -25,16 +25,31 @@ it('a request is found in the process that answered it and from another one, and
   const [one, other, third] = processes(3);
   one?.note(FAILED);
   const line = { at: '2026-11-21T12:00:00.000Z', ...FAILED };
-  expect(await one?.find('r1')).toEqual({ line, searched: 1, processes: 3 });
+  expect(await one?.find('r1')).toEqual({ line, matches: 1, searched: 1, processes: 3 });
   for (const asked of [other, third]) expect(await asked?.find('r1')).toMatchObject({ line, processes: 3 });
-  expect(await other?.find('r2')).toEqual({ line: null, searched: 3, processes: 3 });
+  expect(await other?.find('r2')).toEqual({ line: null, matches: 0, searched: 3, processes: 3 });
 });
 
 it('a single process asks nobody, and forgets the oldest requests', async () => {
   const [one] = processes(1);
   for (let at = 0; at <= FAILED_REQUESTS_KEPT; at += 1) one?.note({ ...FAILED, requestId: `r${at}` });
-  expect(await one?.find('r0')).toEqual({ line: null, searched: 1, processes: 1 });
+  expect(await one?.find('r0')).toEqual({ line: null, matches: 0, searched: 1, processes: 1 });
   expect(await one?.find('r1')).toMatchObject({ line: { requestId: 'r1' } });
+});
+
+it('a request is found by six first letters of its id if it alone begins so at all processes', async () => {
+  const [one, other] = processes(2);
+  const [id, near] = ['01JDC3T8Q5', '01JDC3T8Q5-next'];
+  one?.note({ ...FAILED, requestId: id });
+  const found = async (text: string) => {
+    const { line, matches } = (await other?.find(text)) ?? { line: null };
+    return [line?.requestId ?? null, matches];
+  };
+  expect(await found('01JDC3')).toEqual([id, 1]);
+  expect(await found('01JDC')).toEqual([null, 0]);
+  other?.note({ ...FAILED, requestId: near });
+  expect(await found('01JDC3')).toEqual([null, 2]);
+  expect(await found(id)).toEqual([id, 1]);
 });
 
 const EVERY = { team: null, outcome: null, fromMs: null, untilMs: null, oldest: false, limit: 10 };
@@ -68,5 +83,8 @@ it('a list has the requests of a team, of an outcome, and of a time', async () =
     (await one?.list({ ...EVERY, ...changes }))?.lines.map(({ requestId }) => requestId);
   expect(await listed({ team: 'emea' })).toEqual(['other']);
   expect(await listed({ outcome: 'failed' })).toEqual(['other', 'r1']);
+  one?.note({ ...FAILED, requestId: 'token', code: 'credential_unavailable' });
+  expect(await listed({ part: 'credential' })).toEqual(['token']);
+  expect(await listed({ part: 'platform' })).toEqual(['other', 'r1']);
   expect(await listed({ fromMs: fromMs + 1, untilMs: fromMs + 1999 })).toEqual(['refused']);
 });

@@ -40,6 +40,8 @@ function KeyTable({ keys, ...of }: OfTeam & { readonly keys: readonly TeamKey[] 
   );
 }
 
+const LAST_USE = timeColumn<TeamKey>('Last use', ({ lastUsedAt }) => lastUsedAt, 'never');
+
 const COLUMNS: readonly Column<TeamKey>[] = [
   keyColumn<TeamKey>(({ maker, makerName }) =>
     maker === undefined ? null : (
@@ -63,6 +65,17 @@ const COLUMNS: readonly Column<TeamKey>[] = [
       </time>
     ),
   },
-  timeColumn('Last use', ({ lastUsedAt }) => lastUsedAt, 'never'),
+  {
+    ...LAST_USE,
+    // It is not known which of two valid secrets was used.
+    cell: (key) => (
+      <>
+        {LAST_USE.cell(key)}
+        {key.lastUsedAt === null || key.previous === null ? null : (
+          <span class="small quiet"> of either secret</span>
+        )}
+      </>
+    ),
+  },
   expiryColumn,
 ];
