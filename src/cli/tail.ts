@@ -170,7 +170,7 @@ export const addRequestsCommands = group(
     args: {
       id: [
         '<request id>',
-        'requestId of the problem, or x-request-id of the answer; the first six letters or more if only one begins so',
+        'requestId of the problem, or x-request-id of the answer; the first six characters or more if only one begins so',
         readId,
       ],
     },

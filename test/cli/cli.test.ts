@@ -402,9 +402,9 @@ describe('status and audit', () => {
     expect(trail.split('\n')[2]).toMatch(
       /^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+ +done +–$/,
     );
-    await done('teams update audited --upstream-calls-per-day 5000');
+    await done('teams update audited --upstream-calls-per-day 4321');
     expect((await done('audit --limit 1')).stdout).toMatch(
-      / done +limits\.upstreamCallsPerDay: \d+ → 5000\n$/,
+      / done +limits\.upstreamCallsPerDay: \d+ → 4321\n$/,
     );
     await done('teams update audited --requests-per-minute 7 --max-concurrent 3 --max-range-days 9 --name x');
     expect((await done('audit --limit 1')).stdout).toMatch(/: \d+ → 7.* and 1 more\n$/);
@@ -498,7 +498,7 @@ describe('exit codes', () => {
     [
       'audit --since nonsense',
       65,
-      '--since must be an ISO date or time, e.g. 2026-11-01, or a duration such as 24h',
+      '--since must be an ISO date or time, e.g. 2026-11-01, or a duration such as 30min, 24h or 7d',
     ],
     ['audit --since 2026-99-99', 65, '--since must be an ISO date or time'],
     ['audit --action A!', 65, '--action must be an action such as token.activate'],

@@ -230,12 +230,15 @@ it('a token that the platform refuses is shown as refused, not as proven', async
 
 describe('the audit', () => {
   it('tells in sentences, finds, and shows what differed', async () => {
+    const limits = { requestsPerMinute: 77 };
+    const url = `${gateway.admin}/admin/v1/teams/growth`;
+    await ask(url, { method: 'PATCH', bearer: gateway.adminToken, json: { limits } });
     const seen = await signedIn(`${console()}#/audit?action=team`, 'Admin token', gateway.adminToken);
     const { page, faults } = seen;
     await page.getByText('admin created the team Growth analytics (growth)').click();
     await page.getByText('"Growth analytics"').waitFor();
     await page.getByText('admin changed the team Growth analytics (growth)').first().click();
-    await page.getByText(/^\d+ → \d+$/).waitFor();
+    await page.getByText(/^\d+ → 77$/).waitFor();
     await page.getByText(/^admin created the team .*\(hostile\)$/).click();
     await seen.shots('console-audit');
     await page.getByLabel('About').selectOption({ label: 'keys' });

@@ -268,7 +268,7 @@ export const FailedRequest = titled('FailedRequest', {
 export const findRequest = status('findRequest', 'viewer', 'GET /admin/v1/requests/:id', {
   summary: 'A failed request of the data plane, by its id',
   path: {
-    id: 'requestId of the problem, which is also `x-request-id` of the answer; or its first letters, at least six, if only one begins so.',
+    id: 'requestId of the problem, which is also `x-request-id` of the answer; or its first characters, at least six, if only one begins so.',
   },
   answer: FailedRequest,
   about: 'The request.',
