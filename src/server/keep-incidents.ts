@@ -28,15 +28,6 @@ const NAMED = 3;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-/** The minutes that count for it: earlier incidents begin no later, so theirs are the first of all its minutes, or none. */
-function ownMinutesOf(one: Incident, earlier: readonly Incident[], nowMs: number) {
-  const { fromMs, untilMs } = minutesOf(one, nowMs);
-  return {
-    fromMs: Math.max(fromMs, ...earlier.map((other) => minutesOf(other, nowMs).untilMs + 1)),
-    untilMs,
-  };
-}
-
 interface IncidentsOptions {
   readonly documents: Documents;
   readonly health: Pick<Health, 'own' | 'processes' | 'worst'>;
@@ -83,8 +74,8 @@ export function createIncidents(options: IncidentsOptions) {
   }
 
   /** Processes keep failed requests for a while only. */
-  async function name(one: Incident, earlier: readonly Incident[], nowMs: number): Promise<Incident> {
-    const { fromMs, untilMs } = ownMinutesOf(one, earlier, nowMs);
+  async function name(one: Incident, nowMs: number): Promise<Incident> {
+    const { fromMs, untilMs } = minutesOf(one, nowMs);
     const { failedReports, requestIds: known = [] } = one;
     const isKnown = known.length >= Math.min(NAMED, failedReports);
     if (isKnown || nowMs - untilMs > FOLLOWED_MS) return one;
@@ -112,7 +103,7 @@ export function createIncidents(options: IncidentsOptions) {
     const isFollowed = atMs < followedUntilMs && atMs - writtenAtMs >= EVERY_MS;
     if (now === noted && !isFollowed) return;
     const all = await count(noteIncidents(await read(), seen), seen.nowMs);
-    const next = await Promise.all(all.map((one, at) => name(one, all.slice(0, at), seen.nowMs)));
+    const next = await Promise.all(all.map((one) => name(one, seen.nowMs)));
     await mergeDocument<readonly Incident[]>(documents, {
       key: DOCUMENT,
       ttlMs: INCIDENTS_KEPT_MS,

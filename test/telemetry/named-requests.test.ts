@@ -7,12 +7,12 @@ import { createStandingClock, MINUTE, NOON, SECOND } from '../support/test-clock
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-it('an incident names only requests of the minutes that count for it, not those of a minute that counts for an earlier one', async () => {
+it('an incident names the requests that failed by its part, also those of a minute of an earlier one', async () => {
   const platform: Incident = {
     ...{ part: 'platform', from: iso(NOON - 3 * MINUTE), until: iso(NOON - 2 * MINUTE + 20 * SECOND) },
     ...{ cause: 'status 500: 2', failedReports: 2, requestIds: ['p1', 'p2'], teams: ['growth'] },
   };
-  // When each was answered. The minute of p2 and c1 counts for the first incident.
+  // When each was answered; p2 and c1 in one minute. The first letter is that of the part.
   const failed = [
     ['p1', NOON - 3 * MINUTE],
     ['p2', NOON - 2 * MINUTE + 5 * SECOND],
@@ -38,16 +38,21 @@ it('an incident names only requests of the minutes that count for it, not those 
     } as never,
     clock: createStandingClock(),
     failedByMinute: async () =>
-      failed.reduce(
-        (counts, [, at]) => counts.set(minute(at), (counts.get(minute(at)) ?? 0) + 1),
-        new Map<number, number>(),
+      new Map(
+        failed.map(([, at]) => {
+          const ids = failed.flatMap(([id, other]) => (minute(other) === minute(at) ? id : []));
+          const credential = ids.filter((id) => id.startsWith('c')).length;
+          return [minute(at), { platform: ids.length - credential, credential }];
+        }),
       ),
-    firstFailed: async (fromMs, untilMs, limit) =>
-      failed.flatMap(([id, at]) => (fromMs <= at && at <= untilMs ? id : [])).slice(0, limit),
+    firstFailed: async (part, fromMs, untilMs, limit) =>
+      failed
+        .flatMap(([id, at]) => (part.startsWith(id.charAt(0)) && fromMs <= at && at <= untilMs ? id : []))
+        .slice(0, limit),
   });
   await incidents.job(() => false);
   expect(await incidents.list()).toMatchObject([
-    { part: 'credential', failedReports: 1, requestIds: ['c2'] },
-    { part: 'platform', failedReports: 3 },
+    { part: 'credential', failedReports: 2, requestIds: ['c1', 'c2'] },
+    { part: 'platform', failedReports: 2 },
   ]);
 });
