@@ -131,6 +131,17 @@ describe('a name that is meant for a known parameter', () => {
     expect(gateway.simulator.callCount).toBe(0);
   });
 
+  it('is 400 as a slip of a split to a team with a list of advertisers too, whose other splits go on', async () => {
+    const { gateway, ask } = await open({}, { advertisers: [1] });
+    const refused = await ask(`${WHOLE}&byDat=1`);
+    expect([outcomeOf(refused), errorsIn(refused.json()), gateway.simulator.callCount]).toEqual([
+      '400 invalid_query',
+      ['byDat: is unknown: did you mean `byDate`?'],
+      0,
+    ]);
+    expect(told(await ask(`${WHOLE}&byCreative=1`)).passedOn).toEqual(['byCreative']);
+  });
+
   it('passes on where an operator says that the platform reads it, and is not listed', async () => {
     const { gateway, ask } = await open({ knownParameters: ['from', 'filter'] });
     const reply = await ask(`${WHOLE}&from=here&filter=x`);

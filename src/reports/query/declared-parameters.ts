@@ -15,6 +15,7 @@ import {
   declarationOf,
   flagOf,
   isInteger,
+  isSplit,
   type NameRules,
   plainName,
 } from './parameters.js';
@@ -57,9 +58,7 @@ export function undeclaredParameters(
   function kindOf(path: string): DeclaredKind | undefined {
     const known = rules.table.kinds.get(path);
     if (known !== undefined) return known === 'text' ? 'word' : known;
-    return (
-      declared.get(path) ?? DECLARED.get(path) ?? (/^by[A-Z][A-Za-z0-9_]*$/.test(path) ? 'flag' : undefined)
-    );
+    return declared.get(path) ?? DECLARED.get(path) ?? (isSplit(path) ? 'flag' : undefined);
   }
 
   function faultsIn(path: string, value: Json): FieldFault[] {

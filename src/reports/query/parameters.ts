@@ -1,7 +1,7 @@
 /** Tables of the known report parameters of the platform, and of the gateway's own; and checks of names and values. */
 
 import type { FieldFault } from '../../errors.js';
-import { nearName } from '../../lib/near-name.js';
+import { isWithin, nearName } from '../../lib/near-name.js';
 import { isJsonArray, type Json, JsonNumber } from '../rows/json.js';
 import { dayNumber, isoDay } from './days.js';
 
@@ -243,6 +243,8 @@ function meantFor(name: string, known: readonly string[]): readonly string[] {
   if (same !== undefined) return [same];
   const alias = ALIASES.get(plain);
   if (alias !== undefined) return alias;
+  const split = known.find((one) => isSlipOfSplit(name, one));
+  if (split !== undefined) return [split];
   const candidates = [...known, ...GATEWAY_PARAMETERS];
   const near = nearName(
     plain,
@@ -252,9 +254,29 @@ function meantFor(name: string, known: readonly string[]): readonly string[] {
   return candidates.filter((one) => plainName(one) === near).slice(0, 1);
 }
 
+/** `byDat`, `byCampaigns`: with the split ignored, the rows are of another shape. A shorter split is too near to others. */
+function isSlipOfSplit(name: string, split: string): boolean {
+  return (
+    isSplit(name) &&
+    isSplit(split) &&
+    split.length >= 6 &&
+    isSameNumber(name, split) &&
+    isWithin(plainName(name), plainName(split), 1)
+  );
+}
+
+/** Whether a name is that of a split: `by…` with an upper-case letter after `by`. */
+export function isSplit(name: string): boolean {
+  return /^by[A-Z][A-Za-z0-9_]*$/.test(name);
+}
+
 /** `campaignId` and `campaignIds`, `dateFrom2` and `dateFrom` differ on purpose. */
 function isAnotherThing(a: string, b: string): boolean {
-  return a === `${b}s` || b === `${a}s` || a.replace(/\D/g, '') !== b.replace(/\D/g, '');
+  return a === `${b}s` || b === `${a}s` || !isSameNumber(a, b);
+}
+
+function isSameNumber(a: string, b: string): boolean {
+  return a.replace(/\D/g, '') === b.replace(/\D/g, '');
 }
 
 /** @param lenient passes on names that resemble known ones, with a warning */

@@ -188,6 +188,8 @@ describe('a name that is meant for a known one', () => {
       ['spendBased', 'spentBased'],
       ['dateForm', 'dateFrom'],
       ['byCampagn', 'byCampaign'],
+      ...['byDat', 'byDte', 'byDtae', 'byDates'].map((one) => [one, 'byDate']),
+      ['byCampaigns', 'byCampaign'],
       ['peroid', '_period'],
     ],
   ])('%s is refused for %s', (given, known) => {
@@ -200,7 +202,7 @@ describe('a name that is meant for a known one', () => {
     expect(meant('days')).toEqual(['_period', '_days']);
   });
 
-  it.each(['campaignId', 'byCampaigns', 'dateFrom2', 'b1yDate', 'byDa', 'bom2', 'page', 'byCreative'])(
+  it.each(['campaignId', 'byDate2', 'dateFrom2', 'b1yDate', 'byDa', 'bom2', 'page', 'byCreative', 'byOs'])(
     '%s is not: a plural, a number, a short name, another thing',
     (given) => {
       expect(meant(given)).toEqual([]);
@@ -266,6 +268,8 @@ describe('a name that goes to the platform', () => {
     );
     expect(meant('timeZone', { knownParameters: ['timezone'] })).toEqual(['timezone']);
     expect(meant('timezon', { knownParameters: ['timezone'] })).toEqual(['timezone']);
+    expect(meant('byHou', { knownParameters: ['byHour:flag'] })).toEqual(['byHour']);
+    expect(meant('byAgo', { knownParameters: ['byAge'] })).toEqual([]);
     // That is refused as another spelling of `dateFrom`, and must not be advised.
     expect(meant('dateForm', { knownParameters: ['date_from'] })).toEqual(['dateFrom']);
   });
