@@ -65,12 +65,17 @@ it('the example of the docs compiles strictly against what it is generated from,
     'client.ts': program,
     'operator.ts': OPERATOR,
     'wrong-question.ts': program.replace("byDate: '1'", "byDate: 'yes'"),
+    'wrong-names.ts': program.replace("byDate: '1', _period:", "byDat: '1', _period: 'today', _perid:"),
+    'added-name.ts': program
+      .replace("byDate: '1'", "byCreative: '1'")
+      .replace('satisfies Query', "satisfies Query & { byCreative?: '1' }"),
     'wrong-answer.ts': program.replace('data.meta.rowCount', 'data.meta.rows'),
   };
   for (const [name, text] of Object.entries(programs)) await writeFile(join(folder, name), text);
   const compiled = compile(folder, [...Object.keys(programs), 'thing.d.ts']);
   expect(compiled.faults).toEqual({
-    'wrong-question.ts': [expect.stringContaining('"yes"')],
+    'wrong-question.ts': [expect.stringContaining('"yes"'), expect.stringContaining('"yes"')],
+    'wrong-names.ts': [expect.stringContaining("'byDat' does not exist in type")],
     'wrong-answer.ts': [expect.stringContaining("'rows' does not exist")],
   });
   expect([...neverIn(compiled, 'gateway.d.ts'), ...neverIn(compiled, 'admin.d.ts')]).toEqual([]);
