@@ -26,14 +26,18 @@ export const NOT_RAW = 'requires rows: leave out _format=raw';
 
 /** @throws GatewayError `invalid_query` for options without effect in the format */
 export function shapeOf(format: Format, { totals, days, bom, fields }: OutputOptions): Shape {
+  const ofMeta = (param: string, member: string) =>
+    `Omit ${param} here, and send the same query with ${param}=1&_format=json for meta.${member}.`;
   const faults = (
     [
-      [totals && format !== 'json', '_totals', 'requires _format=json'],
-      [days && format !== 'json', '_days', 'requires _format=json'],
+      [totals && format !== 'json', '_totals', 'requires _format=json', ofMeta('_totals', 'totals')],
+      [days && format !== 'json', '_days', 'requires _format=json', ofMeta('_days', 'days')],
       [fields !== null && format === 'raw', '_fields', NOT_RAW],
       [bom && format !== 'csv', '_bom', 'requires _format=csv'],
     ] as const
-  ).flatMap(([isFault, param, message]) => (isFault ? [{ param, message }] : []));
+  ).flatMap(([isFault, param, message, help]) =>
+    isFault ? [{ param, message, ...(help === undefined ? {} : { help }) }] : [],
+  );
   if (faults.length > 0) throw invalidQuery(...faults);
   return { format, totals, days, bom, fields };
 }

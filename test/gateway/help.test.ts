@@ -60,8 +60,31 @@ describe('the help of an error', () => {
     });
     expect(await ask('spentBased=a&spentBased=b')).toEqual({
       detail: 'spentBased is given more than once.',
-      help: 'Correct spentBased as detail says, then send the request again.',
+      help: 'Send spentBased once.',
     });
+    for (const [query, help] of [
+      ['_totals=2', 'Send _totals as 1 or 0.'],
+      ['_fields=date,', 'Send _fields as column names separated by commas, such as date,spent.'],
+      ['_fields=date,date', 'Leave out one of them.'],
+      ['_bom=1', 'Send _format=csv, or omit _bom.'],
+      [
+        '_totals=1&_format=csv',
+        'Omit _totals here, and send the same query with _totals=1&_format=json for meta.totals.',
+      ],
+    ] as const)
+      expect((await ask(query)).help).toBe(help);
+    expect((await ask('_freshness=1')).help).toMatch(
+      /^Omit _freshness, or send one of these instead: _format, .*_bom\.$/,
+    );
+    const whole = 'byDate=1&dateFrom=2026-11-01&dateTo=2026-11-01';
+    expect((await ask(`${whole}&_fields=date,spnt`)).help).toBe('Leave out spnt in _fields.');
+    expect((await ask(`${whole}&_fields=date,click_s`)).help).toBe(
+      'Send clicks instead of click_s in _fields.',
+    );
+    const changes = await gateway.call('/gateway/v1/changes?offset=x', { key });
+    expect(problem(changes).help).toBe(
+      'Send offset as -1, now, or stream-next-offset of an earlier answer, unchanged.',
+    );
     expect(await ask('dateFrom=never&dateTo=never')).toEqual({
       detail: expect.stringMatching(/^dateFrom must be .*\. \(1 of 2 faults\)$/),
       help: 'Correct dateFrom and dateTo as errors says, then send the request again.',

@@ -67,12 +67,27 @@ export function describeFaults([first, ...others]: readonly [FieldFault, ...Fiel
   };
 }
 
+/** The next step by the words of a fault; the first of them that are there. `NAME` is the parameter. */
+const STEPS: readonly (readonly [fault: RegExp, step: string])[] = [
+  // Not how or where to send it.
+  [/^must be (?!absent|given|in |named|omitted|true |unique)(.+)$/s, 'Send NAME as $1.'],
+  [/did you mean ([^?]+)\?/, 'Send $1 instead of NAME.'],
+  [/^is unknown; allowed: (.+)$/s, 'Omit NAME, or send one of these instead: $1.'],
+  [/^is given more than once$/, 'Send NAME once.'],
+  [/^is given in both query and body$/, 'Send NAME in the query or in the body, not in both.'],
+  [/: leave out (.+)$/s, 'Leave out $1.'],
+  [/^is required with \w+: (.+)$/s, 'Send NAME as $1.'],
+  [/^requires ([^:\s]+)$/, 'Send $1, or omit NAME.'],
+];
+
 /** What to send instead, as far as the fault names it. */
 function helpOf(name = 'the request', message: string): string {
-  const [, allowed] = /^must be ((?:an?|one|at least|at most) .+)$/s.exec(message) ?? [];
-  if (allowed !== undefined) return `Send ${name} as ${allowed}.`;
-  const [, meant] = /did you mean ([^?]+)\?/.exec(message) ?? [];
-  if (meant !== undefined) return `Send ${meant} instead of ${name}.`;
+  for (const [fault, step] of STEPS) {
+    const found = fault.exec(message);
+    if (found === null) continue;
+    // In one step: the caller's name may look like a place.
+    return step.replace(/NAME|\$1/g, (place) => (place === 'NAME' ? name : (found[1] as string)));
+  }
   return `Correct ${name} as detail says, then send the request again.`;
 }
 

@@ -121,10 +121,10 @@ export function readFields(text: string, faults: FieldFault[]): readonly string[
   const message = fields.includes('')
     ? 'must be column names separated by commas, such as date,spent'
     : fields.length > MAX_FIELDS
-      ? `names more than ${MAX_FIELDS} columns`
+      ? `must be at most ${MAX_FIELDS} column names`
       : twice === undefined
         ? null
-        : `names ${twice} twice`;
+        : `names ${twice} twice: leave out one of them`;
   if (message !== null) faults.push({ param: '_fields', message });
   return fields;
 }
@@ -148,8 +148,10 @@ export function fieldFaults(
     const meant =
       columns.find((column) => plainName(column) === plainName(field)) ?? nearName(field, columns);
     const hint = meant === undefined ? '' : `: ${didYouMean(meant)}`;
+    const help = `${meant === undefined ? 'Leave out' : `Send ${meant} instead of`} ${field} in _fields.`;
     return {
       param: '_fields',
+      help,
       message: `names ${field}, which is not a column of this report${hint}${hint === '' ? '.' : ''} Columns: ${known}`,
     };
   });
