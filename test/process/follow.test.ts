@@ -138,7 +138,7 @@ it('the loader says where it begins, which days changed, and that it waits', asy
   const file = join(await tempFolder(), 'facts.db');
   const { stdout } = await python([program, file, FIRST, LAST], environment(scene));
   expect(stdout).toMatch(
-    /^loaded 2026-11-14 to 2026-11-20: \d+ rows of 7 days\nreading changes after offset \S+\nup to date\n$/,
+    /^loaded 2026-11-14 to 2026-11-20: \d+ rows of 7 days\nreading changes after offset \S+\nup to date with what the gateway has read\n$/,
   );
   const child = spawn('python3', [program, file, FIRST, LAST, '--follow'], { env: environment(scene) });
   onTestFinished(() => void child.kill('SIGKILL'));
