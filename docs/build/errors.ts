@@ -1,10 +1,33 @@
 /** The pages about errors, from the catalogue: the list, and one for each code. */
 
 import { escapeHtml } from '../../src/api/data/docs-search.js';
-import { CATALOGUE, type ErrorCode, statusOf } from '../../src/errors.js';
+import {
+  CATALOGUE,
+  type ErrorCode,
+  GatewayError,
+  type GatewayErrorOptions,
+  statusOf,
+} from '../../src/errors.js';
+import { toProblem } from '../../src/lib/http/problem.js';
 import type { ReaderPage } from './layout.js';
 
 const LIST = '/docs/errors';
+const REQUEST_ID = 'db355aeb-a3ab-41ab-a508-363b8e465f60';
+/** What a request adds to its problem. */
+const EXAMPLES: Readonly<Partial<Record<ErrorCode, GatewayErrorOptions>>> = {
+  invalid_query: { errors: [{ param: 'dateFrom', message: 'must be a calendar day as YYYY-MM-DD' }] },
+  invalid_body: { errors: [{ param: 'label', message: 'must be text' }] },
+  undeclared_parameter: {
+    errors: [
+      {
+        param: 'filter',
+        message: 'is not declared',
+        help: 'Omit filter, or ask your operator to declare it.',
+      },
+    ],
+  },
+  upstream_rejected: { upstream: { message: 'The campaign has ended.' } },
+};
 
 /** @returns pages with their paths; the status of some codes is another one on the admin plane */
 export function errorPages(admin: boolean): readonly (ReaderPage & { readonly path: string })[] {
@@ -14,7 +37,7 @@ export function errorPages(admin: boolean): readonly (ReaderPage & { readonly pa
     title,
     html: errorPage(code as ErrorCode, admin),
   }));
-  return [{ path: LIST, address: LIST, title: 'Errors', html: errorList(admin) }, ...pages];
+  return [...pages, { path: LIST, address: LIST, title: 'Errors', html: errorList(admin) }];
 }
 
 function errorList(admin: boolean): string {
@@ -30,10 +53,15 @@ do next, and <code>requestId</code> is what to tell the operator.</p>
 
 function errorPage(code: ErrorCode, admin: boolean): string {
   const { meaning, remedy } = CATALOGUE[code];
-  return `<p><code>${code}</code> · HTTP ${shownStatus(code, admin)}</p>
+  // Made as the gateway makes it.
+  const options = { status: statusOf(code, admin), ...EXAMPLES[code] };
+  const example = toProblem(new GatewayError(code, options), REQUEST_ID);
+  return `<p>HTTP <code>${shownStatus(code, admin)} ${code}</code></p>
 <p class="lead">${prose(meaning)}</p>
 <h2>What to do</h2>
 <p>${prose(remedy)}</p>
+<h2>Example</h2>
+<pre tabindex="0"><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
 <p><a href="/docs/errors">All errors</a></p>`;
 }
 

@@ -8,14 +8,20 @@ export function sectionsOf(address: string, page: string, html: string): readonl
   const headings = [...html.matchAll(HEADING)];
   const ends = [...headings.map(({ index }) => index), html.length];
   return [
-    { address, page, heading: '', text: plain(html.slice(0, ends[0])) },
+    { address, page, heading: '', ...textsOf(html.slice(0, ends[0])) },
     ...headings.map(({ 0: whole, 1: id, 2: heading = '', index }, at) => ({
       address: `${address}#${id}`,
       page,
       heading: plain(heading),
-      text: plain(html.slice(index + whole.length, ends[at + 1])),
+      ...textsOf(html.slice(index + whole.length, ends[at + 1])),
     })),
   ];
+}
+
+function textsOf(html: string): Pick<Section, 'text' | 'code'> {
+  const prose = html.replace(/<pre\b.*?<\/pre>/gs, '');
+  const code = [...prose.matchAll(/<code>(.*?)<\/code>/gs)].map(([, inner = '']) => plain(inner));
+  return { text: plain(html), code: [...new Set(code)].join('\n') };
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };

@@ -25,9 +25,7 @@ export function writePages(): void {
     writePage(`all${address}`, { address, ...page });
   }
   writePage('all/frame', { address: '/docs/search', title: FRAME.title, html: FRAME.text });
-  const sections = pages
-    .toSorted(([a], [b]) => Number(isOfHistory(a)) - Number(isOfHistory(b)))
-    .flatMap(([name, { title, html }]) => sectionsOf(addressOfPage(name), title, html));
+  const sections = pages.flatMap(([name, { title, html }]) => sectionsOf(addressOfPage(name), title, html));
   write('all/sections.json', JSON.stringify(sections));
   for (const plane of ['data', 'admin']) {
     const errors = errorPages(plane === 'admin');
@@ -36,6 +34,3 @@ export function writePages(): void {
     write(`${plane}/errors.json`, JSON.stringify(ofErrors));
   }
 }
-
-/** What was changed and decided is found after what holds. */
-const isOfHistory = (name: string) => name.startsWith('adr/') || name.startsWith('../');

@@ -7,8 +7,9 @@ import { addressOf, addressOfPage, pageNames } from '../../docs/build/library.js
 import { renderMarkdown } from '../../docs/build/markdown.js';
 import { sectionsOf } from '../../docs/build/sections.js';
 import { registerDocs } from '../../src/api/data/docs.js';
+import { pagesNear } from '../../src/api/data/docs-near.js';
 import { registerPages } from '../../src/api/data/docs-pages.js';
-import { pagesNear, type Section, writeFound } from '../../src/api/data/docs-search.js';
+import { type Section, writeFound } from '../../src/api/data/docs-search.js';
 import { json } from '../../src/api/openapi/operation.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { withGateway } from '../support/start-gateway.js';
@@ -92,15 +93,39 @@ it('lists every error, and has a page for each, in HTML that holds no stray back
 });
 
 it('says of the error without a status of its own that it is the platform’s', async () => {
-  expect((await get('/docs/errors/upstream_rejected')).body).toContain('HTTP 4xx');
-  expect((await get('/docs/errors/upstream_error')).body).toContain('HTTP 502');
+  expect((await get('/docs/errors/upstream_rejected')).body).toContain(
+    'HTTP <code>4xx upstream_rejected</code>',
+  );
+  expect((await get('/docs/errors/upstream_error')).body).toContain('HTTP <code>502 upstream_error</code>');
 });
 
+it.each(Object.keys(CATALOGUE))(
+  'has an example of %s, and a link to all errors in its head',
+  async (code) => {
+    const { body } = await get(`/docs/errors/${code}`);
+    const example = /<pre[^>]*><code>([^<]*)<\/code>/.exec(body)?.[1] ?? '';
+    const problem = JSON.parse(
+      example.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'),
+    );
+    expect(problem).toMatchObject({
+      type: `/docs/errors/${code}`,
+      code,
+      title: CATALOGUE[code as 'forbidden'].title,
+    });
+    if (code === 'invalid_query')
+      expect(problem).toMatchObject({
+        help: 'Send dateFrom as a calendar day as YYYY-MM-DD.',
+        errors: [{ param: 'dateFrom' }],
+      });
+    expect(body).toMatch(/<header>.*<a href="\/docs\/errors">Errors<\/a><\/header>/);
+  },
+);
+
 it('says of a code the status that it has on the plane', async () => {
-  expect((await get('/docs/errors/invalid_body')).body).toContain('HTTP 400');
+  expect((await get('/docs/errors/invalid_body')).body).toContain('HTTP <code>400 invalid_body</code>');
   const gateway = await withGateway();
   const page = (await gateway.admin.inject('/docs/errors/invalid_body')).body;
-  expect(page).toContain('HTTP 422');
+  expect(page).toContain('HTTP <code>422 invalid_body</code>');
   const list = (await gateway.admin.inject('/docs/errors')).body;
   expect(list).toContain('<td>422</td><td><a href="/docs/errors/invalid_body">');
 });
@@ -153,7 +178,7 @@ describe('a page that is none', () => {
   });
 
   it('has at most five near pages, the most similar name first, and none without a name', () => {
-    const page = (address: string): Section => ({ address, page: 'P', heading: '', text: '' });
+    const page = (address: string): Section => ({ address, page: 'P', heading: '', text: '', code: '' });
     const pages = ['/docs/settings', '/docs/setting', '/docs/caching', '/docs/set-a', '/docs/set-b'].map(
       page,
     );
@@ -196,7 +221,47 @@ describe('the search of the documentation', () => {
 
   it('says what to do without words, and where nothing has all of them', async () => {
     expect(await search('')).toContain('Write one or more words');
-    expect(await search('q=caching&q=zzzzzz')).toContain('No section has all of these words.');
+    expect(await search('q=zzzzzz')).toContain('No section has any of these words.');
+    expect(await search('q=caching&q=_totals&q=zzzzzz')).toMatch(
+      /No section has all of these words; \d+ sections? found with 2 of 3/,
+    );
+  });
+
+  it.each([
+    ['totals', '/docs/first-steps#the-first-report'],
+    ['retry-after', '/docs/first-steps#errors'],
+    ['age header', '/docs/first-steps#headers'],
+    ['csv excel umlaut', '/docs/first-steps#the-first-report'],
+    ['webhook', '/docs/changes'],
+    ['forbidden', '/docs/errors/advertiser_forbidden'],
+    ['403', '/docs/errors/scope_missing'],
+  ])('has for "%s" among the first four: %s', async (words, address) => {
+    const body = await search(`q=${encodeURIComponent(words)}`);
+    const list = body.slice(body.indexOf('<ol class="found">'));
+    const found = [...list.matchAll(/<li><a href="([^"]+)"/g)].map(([, to]) => to);
+    expect(found.slice(0, 4)).toContain(address);
+  });
+
+  it('ranks a word as heading or code before others, and of equally good pages the reader’s before the maker’s', () => {
+    const of = (page: string, heading: string, code: string, text: string) => ({
+      address: `/docs/${page}`,
+      page,
+      heading,
+      code,
+      text,
+    });
+    const sections = [
+      of('adr/1', 'x', '', 'the word'),
+      of('agents', 'x', '_word=1', ''),
+      of('other', 'Words', '', ''),
+      of('first-steps', 'x', 'a.word', ''),
+      of('caching', 'swordfish', '', 'word word'),
+      of('clients', 'x', '', 'word'),
+    ];
+    const found = [...writeFound(sections, 'word').matchAll(/href="\/docs\/([^"]+)"/g)].map(
+      ([, page]) => page,
+    );
+    expect(found).toEqual(['first-steps', 'other', 'agents', 'caching', 'clients', 'adr/1']);
   });
 
   it('shows what was written as text', async () => {
@@ -211,6 +276,7 @@ describe('the search of the documentation', () => {
       page: 'P',
       heading: `h${at}`,
       text: 'a (word) & more',
+      code: '',
     }));
     const html = writeFound(sections, '(WORD)');
     expect(html).toContain('31 sections found; the best 30 are shown.');
@@ -221,16 +287,17 @@ describe('the search of the documentation', () => {
       page: 'P',
       heading: '',
       text: `${'x '.repeat(200)}found ${'y '.repeat(200)}`,
+      code: '',
     };
     expect(writeFound([long], 'found')).toMatch(/<p>… (x )+<mark>found<\/mark>( y)+ …<\/p>/);
   });
 
   it('takes a page apart at its headings, as plain text', () => {
     const html =
-      '<p>a &amp; <code>b</code></p><h2 id="x"><a href="#x">The <code>x</code></a></h2><p>c</p><p>d</p>';
+      '<p>a &amp; <code>b</code> <code>b</code></p><h2 id="x"><a href="#x">The <code>x</code></a></h2><p>c</p><pre><code>d</code></pre>';
     expect(sectionsOf('/docs/p', 'P', html)).toEqual([
-      { address: '/docs/p', page: 'P', heading: '', text: 'a & b' },
-      { address: '/docs/p#x', page: 'P', heading: 'The x', text: 'c d' },
+      { address: '/docs/p', page: 'P', heading: '', text: 'a & b b', code: 'b' },
+      { address: '/docs/p#x', page: 'P', heading: 'The x', text: 'c d', code: '' },
     ]);
   });
 });

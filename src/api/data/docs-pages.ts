@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import { PACKAGE_ROOT } from '../../lib/package-root.js';
-import { attribute, escapeHtml, type Section, writeFound, writeNoPage } from './docs-search.js';
+import { writeNoPage } from './docs-near.js';
+import { attribute, escapeHtml, type Section, writeFound } from './docs-search.js';
 
 const WRITTEN = new URL('dist/pages/', PACKAGE_ROOT);
 
