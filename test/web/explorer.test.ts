@@ -185,10 +185,59 @@ describe('a report', () => {
     await change.press('Enter');
     await submit.waitFor();
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
+    // A choice leaves the form open, and the focus where it is.
+    await page.getByLabel('Period').focus();
     await page.getByLabel('Period').selectOption('last_30_days');
-    await submit.click();
     await page.getByText(/^Campaigns · .+ · Last 30 days · by date and campaign$/).waitFor();
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('SELECT');
+    await submit.click();
     expect(await submit.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  it('follows each choice of the form at once; what is typed waits for Enter, and the page says so', async () => {
+    const { page, faults } = await signedIn(week(), 'Team key', limited);
+    const rows = page.getByRole('region', { name: 'Rows of the report' });
+    const held = page.getByText('Not shown yet: press Show the report.');
+    await rows.waitFor();
+    await page.getByLabel('Period').selectOption('yesterday');
+    await page.waitForURL(/_period=yesterday$/);
+    await page.getByLabel('Campaign', { exact: true }).uncheck();
+    await page.waitForURL((url) => !url.hash.includes('byCampaign'));
+    const field = page.getByRole('combobox', { name: /^Advertiser/ });
+    const other = page.url().includes('advertiserId=1&') ? '2' : '1';
+    await field.fill(other);
+    await held.waitFor();
+    expect(page.url()).not.toContain(`advertiserId=${other}&`);
+    expect(await page.locator('.held').getByRole('region', { name: 'Rows of the report' }).count()).toBe(1);
+    await field.press('Enter');
+    await page.waitForURL((url) => url.hash.includes(`advertiserId=${other}&`));
+    await held.waitFor({ state: 'detached' });
+    // As a browser tells that a name of the list was taken.
+    const first = await page.locator('#advertisers option').filter({ hasNotText: other }).first();
+    await field.evaluate(
+      (one: HTMLInputElement, name) => {
+        one.value = name;
+        one.dispatchEvent(new InputEvent('input', { inputType: 'insertReplacementText', bubbles: true }));
+      },
+      (await first.getAttribute('value')) ?? '',
+    );
+    await page.waitForURL((url) => !url.hash.includes(`advertiserId=${other}&`));
+    // An incomplete period is not asked for.
+    await page.getByLabel('Period').selectOption({ label: 'Custom …' });
+    await held.waitFor();
+    await page.getByLabel('Period').selectOption('yesterday');
+    await held.waitFor({ state: 'detached' });
+    // Several advertisers take several calls.
+    await page.getByText('Several advertisers together').click();
+    await page.getByLabel('Another advertiser').fill(other);
+    await page.getByLabel('Another advertiser').press('Enter');
+    await page.getByLabel('Period').selectOption('last_7_days');
+    await held.waitFor();
+    expect(page.url()).toContain('_period=yesterday');
+    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.waitForURL(/advertiserId=\d&advertiserId=\d&.*_period=last_7_days/);
+    await held.waitFor({ state: 'detached' });
     expect(faults).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 /** The form of a query. */
+import type { TargetedInputEvent } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { Field, Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
@@ -20,19 +21,25 @@ interface FormProps {
   readonly ask: (question: Question) => void;
   /** Whether a phone shows one line in its place, which opens it. */
   readonly folds: boolean;
-  /** Called with whether the submitted question cannot be asked. */
-  readonly setIsRefused: (isRefused: boolean) => void;
+  readonly standing: Standing;
+  readonly setStanding: (standing: Standing) => void;
 }
 
-export function ReportForm({ question, endpoints, advertisers, ask, folds, setIsRefused }: FormProps) {
+/**
+ * Of what the form has: `shown`; `held` until the button is pressed, with the report before still shown; `refused`, as it
+ * cannot be asked: the report before is not shown.
+ */
+export type Standing = 'shown' | 'held' | 'refused';
+
+export function ReportForm({ question, endpoints, advertisers, ask, folds, ...props }: FormProps) {
+  const { standing, setStanding } = props;
   const [draft, setDraft] = useState(question);
   const isFolding = useMedia(NARROW) && folds;
   const [isOpen, setIsOpen] = useState(false);
   const [refused, setRefused] = useState<Question | null>(null);
   const refuse = (asked: Question | null) => {
     setRefused(asked);
-    setIsRefused(asked !== null);
-    setIsOpen(asked !== null);
+    setStanding(asked === null ? 'shown' : 'refused');
   };
   // The address has changed. A layout effect, as a later one would lose typed text.
   const place = JSON.stringify(question);
@@ -40,11 +47,24 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, setIs
     setDraft(question);
     refuse(null);
   }, [place]);
-  const change = (part: Partial<Question>) => setDraft((was) => ({ ...was, ...part }));
+  const change = (part: Partial<Question>) => {
+    const next = { ...draft, ...part };
+    setDraft(next);
+    if (refused === null) setStanding(JSON.stringify(next) === place ? 'shown' : 'held');
+    return next;
+  };
+  // A choice is shown at once, unless the question is not complete, or takes long.
+  const choose = (part: Partial<Question>) => {
+    const next = change(part);
+    if (faultOf(next) !== null || next.others.length > 0 || next.asOf !== '') return;
+    refuse(null);
+    ask(next);
+  };
   const submit = (asked: Question) => {
     const isWrong = faultOf(asked) !== null;
     setDraft(asked);
     refuse(isWrong ? asked : null);
+    setIsOpen(isWrong);
     if (!isWrong) ask(asked);
   };
   const endpoint = endpoints.find(({ name }) => name === draft.endpoint);
@@ -66,13 +86,15 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, setIs
       {isFolding && !isOpen ? null : (
         <>
           <div class="form-grid">
-            <Fields fields={[reportField(draft, endpoints)]} values={{ ...draft }} set={change} />
+            <Fields fields={[reportField(draft, endpoints)]} values={{ ...draft }} set={choose} />
             <AdvertiserField
               id={draft.advertiserId}
               advertisers={advertisers}
-              choose={(advertiserId) => change({ advertiserId })}
+              set={(advertiserId, isChosen) => (isChosen ? choose : change)({ advertiserId })}
             />
-            <Fields fields={fieldsOf(draft, endpoint)} values={{ ...draft }} set={change} />
+            <Fields fields={[periodField(draft)]} values={{ ...draft }} set={choose} />
+            <Fields fields={draft.period === '' ? OWN_DAYS : []} values={{ ...draft }} set={change} />
+            <Fields fields={endpoint?.hasCurrency ? [CURRENCY] : []} values={{ ...draft }} set={choose} />
           </div>
           <details open={question.others.length > 0}>
             <summary>Several advertisers together</summary>
@@ -84,9 +106,10 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, setIs
             />
           </details>
           <div class="toolbar">
-            <Splits draft={draft} change={change} names={endpoint?.splits ?? draft.splits} />
+            <Splits draft={draft} change={choose} names={endpoint?.splits ?? draft.splits} />
             <Fields fields={[AS_OF]} values={{ ...draft }} set={change} />
             <Button label="Show the report" class="primary" />
+            <span role="status">{standing === 'held' ? 'Not shown yet: press Show the report.' : null}</span>
           </div>
         </>
       )}
@@ -115,11 +138,15 @@ function askedWords(question: Question, advertisers: readonly Advertiser[]): str
 interface AdvertiserProps {
   readonly id: string;
   readonly advertisers: readonly Advertiser[];
-  readonly choose: (id: string) => void;
+  /** @param isChosen from the list, not typed */
+  readonly set: (id: string, isChosen: boolean) => void;
 }
 
+/** How an `input` event says that a suggestion was taken; some browsers say nothing. */
+const CHOSEN = 'insertReplacementText';
+
 /** Shows the name. It is empty while it has the focus, as a browser offers only what begins with the text. */
-function AdvertiserField({ id, advertisers, choose }: AdvertiserProps) {
+function AdvertiserField({ id, advertisers, set }: AdvertiserProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const known = advertisers.find((one) => String(one.id) === id);
   const name = known === undefined ? id : labelOf(known, advertisers);
@@ -134,9 +161,9 @@ function AdvertiserField({ id, advertisers, choose }: AdvertiserProps) {
         placeholder={name}
         onFocus={() => setTyped('')}
         onBlur={() => setTyped(null)}
-        onInput={({ currentTarget: { value } }) => {
+        onInput={({ currentTarget: { value }, inputType = CHOSEN }: TargetedInputEvent<HTMLInputElement>) => {
           setTyped(value);
-          if (value.trim() !== '') choose(idIn(value, advertisers));
+          if (value.trim() !== '') set(idIn(value, advertisers), inputType === CHOSEN);
         }}
       />
       <datalist id="advertisers">
@@ -188,17 +215,13 @@ function reportField({ endpoint }: Question, endpoints: readonly Endpoint[]): Fi
   };
 }
 
-function fieldsOf({ period }: Question, known: Endpoint | undefined): readonly FieldSpec[] {
+function periodField({ period }: Question): FieldSpec {
   const isUnusual = period !== '' && !PERIODS.some(([value]) => value === period);
-  return [
-    {
-      name: 'period',
-      label: 'Period',
-      options: [...PERIODS, ...(isUnusual ? [period] : []), ['', 'Custom …']],
-    },
-    ...(period === '' ? OWN_DAYS : []),
-    ...(known?.hasCurrency ? [CURRENCY] : []),
-  ];
+  return {
+    name: 'period',
+    label: 'Period',
+    options: [...PERIODS, ...(isUnusual ? [period] : []), ['', 'Custom …']],
+  };
 }
 
 interface SplitsProps {

@@ -15,7 +15,7 @@ import {
   type SetView,
 } from './question.js';
 import { ReportAnswer } from './report-answer.js';
-import { ReportForm } from './report-form.js';
+import { ReportForm, type Standing } from './report-form.js';
 import { useAdvertisers, useTeam } from './team.js';
 
 export function ReportSection() {
@@ -27,8 +27,7 @@ export function ReportSection() {
   const asked = readQuestion(query);
   const view = readView(query);
   const fault = asked === null ? null : faultOf(asked);
-  // What the form has then is not the report before, which is not shown.
-  const [isRefused, setIsRefused] = useState(false);
+  const [standing, setStanding] = useState<Standing>('shown');
   const only = session.advertisers === '*' ? undefined : session.advertisers[0];
   const start = firstQuestion(endpoints, String(advertisers[0]?.id ?? only ?? ''));
   const isReady = !described.loading && !loading;
@@ -57,11 +56,11 @@ export function ReportSection() {
         question={question}
         endpoints={endpoints}
         advertisers={advertisers}
-        setIsRefused={setIsRefused}
+        {...{ standing, setStanding }}
         ask={(asks) => go(reportHref(asks, keptOf(view, asks)))}
         folds={asked !== null && fault === null}
       />
-      {isRefused ? null : asked === null ? (
+      {standing === 'refused' ? null : asked === null ? (
         isReady && !starts ? (
           <Empty>
             No report of your team has named an advertiser yet. Enter the id of one above, as the platform's
@@ -71,7 +70,9 @@ export function ReportSection() {
           <Looking>Loading the report …</Looking>
         )
       ) : fault === null ? (
-        <ReportAnswer about={about} tell={tell} question={asked} view={view} setView={setView} />
+        <div class={standing === 'held' ? 'stack held' : 'stack'}>
+          <ReportAnswer about={about} tell={tell} question={asked} view={view} setView={setView} />
+        </div>
       ) : (
         <p class="note warn" role="status">
           This address is not a valid report: {fault}
