@@ -119,14 +119,58 @@ it('a person reads of a report without history that there is none, and opens the
   await alert.waitFor();
 });
 
+it('a person reads of provisional days as they were that they were provisional then, and when they were fetched', async () => {
+  const { gateway, key, ask } = await historyScene();
+  const query = BY_DATE.replace(PERIOD, 'dateFrom=2026-11-18&dateTo=2026-11-20');
+  await ask(query);
+  const fetchedOn = gateway.clock.now();
+  const asOf = fieldOf(fetchedOn + HOUR);
+  gateway.clock.advance(27 * 24 * HOUR);
+  const url = `${await listenGateway(gateway)}/${REPORT}&${query}&asOf=${asOf}`;
+  const { page } = await signedIn(url, 'Team key', key);
+  const day = `${new Date(fetchedOn).getUTCDate()} Nov 2026`;
+  await page.getByRole('button', { name: `last fetched on ${day}, before that moment` }).waitFor();
+  await page
+    .getByText(/^From 2026-11-\d\d on the numbers were provisional then: the platform was still completing/)
+    .waitFor();
+  expect(await page.getByText('is still completing').count()).toBe(0);
+});
+
+it('a person asks for the end of a day without a time; a day that is not over is refused with what to do', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE);
+  const day = fieldOf(gateway.clock.now()).slice(0, 10);
+  gateway.clock.advance(24 * HOUR);
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
+  const { page } = await signedIn(url, 'Team key', key);
+  await page.getByLabel('At a time (UTC)').fill('08:00');
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  await page.getByText('Enter the day of “As they were on”, or clear its time.').waitFor();
+  await page.getByLabel('At a time (UTC)').fill('');
+  await page.getByLabel(/^As they were on/).fill(day);
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  await page.getByText(`Numbers as they were on ${day}, at the end of the day`).waitFor();
+  await page.getByLabel(/^As they were on/).fill(dayAfter(day, 2));
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  const refused = page.getByRole('alert').filter({ hasText: 'or leave it empty for the numbers of now.' });
+  await refused.getByText('That day is not over: choose an earlier one').waitFor();
+  expect(await page.getByText('_asOf').count()).toBe(0);
+  await page.getByLabel('At a time (UTC)').fill('08:00');
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  await refused.getByText('That time has not come: choose an earlier one').waitFor();
+  await refused.getByRole('link', { name: 'Show the numbers of now' }).click();
+  await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+});
+
 it('a person finds the time of earlier numbers in the form, by its name', async () => {
   const { gateway, key, ask } = await historyScene();
   await ask(BY_DATE);
   const asOf = fieldOf(gateway.clock.now());
   const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
   const { page, faults } = await signedIn(url, 'Team key', key);
-  await page.getByText('Numbers of an earlier time, in UTC. Empty: those of now.').waitFor();
-  await page.getByLabel(/^As they were on/).fill(asOf);
+  await page.getByText('An earlier day. Empty: the numbers of now.').waitFor();
+  await page.getByLabel(/^As they were on/).fill(asOf.slice(0, 10));
+  await page.getByLabel('At a time (UTC)').fill(asOf.slice(11));
   await page.getByRole('button', { name: 'Show the report' }).click();
   await page.getByText(`Numbers as they were on ${asOf.replace('T', ' ')} UTC`).waitFor();
   await page.setViewportSize({ width: 390, height: 844 });

@@ -41,7 +41,7 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
     {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} />}
     {children}
     <AgainstLine {...viewed} now={closedPeriod(meta?.period)} />
-    {meta === null ? null : <Known meta={meta} />}
+    {meta === null ? null : <Known meta={meta} isPast={viewed.question.asOf !== ''} />}
   </Card>
 );
 

@@ -21,6 +21,12 @@ export function answeredBy(headers: { get(name: string): string | null }, all = 
   return { words: FETCHED, tone: 'info' };
 }
 
+/** Of numbers as they were at an earlier time, whose age now says nothing. @param day of their last fetch, `2 Nov 2026` */
+export const answeredThen = (day: string): Answered => ({
+  words: `last fetched on ${day}, before that moment`,
+  tone: 'info',
+});
+
 const FETCHED = 'fetched from the platform now';
 
 /** @param fetched days fetched from the platform, of `total` */

@@ -21,6 +21,31 @@ import { periodWords } from './spans.js';
 export const isNotKnownThen = (error: unknown): error is Refused =>
   error instanceof Refused && error.problem.code === 'not_known_then';
 
+/** Whether the gateway refused the time: a day that is not over by its clock, or a later time. */
+export const isNotYet = (error: unknown, { asOf }: Viewed['question']): boolean =>
+  error instanceof Refused &&
+  error.problem.errors?.[0]?.param === '_asOf' &&
+  Number.isFinite(Date.parse(instantOf(asOf)));
+
+export const NotYet = ({ question, view }: Pick<Viewed, 'question' | 'view'>) => (
+  <div class="note warn stack" role="alert">
+    <p>
+      {DATE.test(question.asOf)
+        ? 'That day is not over: choose an earlier one, or leave it empty for the numbers of now.'
+        : 'That time has not come: choose an earlier one, or leave it empty for the numbers of now.'}
+    </p>
+    <p class="row">
+      <NumbersOfNow {...{ question, view }} />
+    </p>
+  </div>
+);
+
+const NumbersOfNow = ({ question, view }: Pick<Viewed, 'question' | 'view'>) => (
+  <a class="button" href={reportHref({ ...question, asOf: '' }, view)}>
+    Show the numbers of now
+  </a>
+);
+
 interface NotKnownProps extends Pick<Viewed, 'question' | 'view'> {
   readonly error: Refused;
 }
@@ -48,29 +73,38 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
         {allFrom === null ? '' : ` All of them are known from ${thenWords(allFrom)} on.`}
       </p>
       <p class="row">
-        {known.slice(0, MOST_LINKS).map((days) => (
-          <a
-            key={days.from}
-            class="button"
-            href={reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view)}
-          >
-            Show {periodWords(days)}
-          </a>
-        ))}
+        <Runs {...{ known, question, view }} />
         {allFrom === null ? null : (
           <a class="button" href={reportHref({ ...question, asOf: allFrom }, view)}>
             Show all as they were on {thenWords(allFrom)}
           </a>
         )}
-        <a class="button" href={reportHref({ ...question, asOf: '' }, view)}>
-          Show the numbers of now
-        </a>
+        <NumbersOfNow {...{ question, view }} />
       </p>
     </div>
   );
 }
 
-const toldRuns = (known: readonly Period[]): string =>
+interface RunsProps extends Pick<Viewed, 'question' | 'view'> {
+  readonly known: readonly Period[];
+}
+
+/** Links to the days that are known. */
+export const Runs = ({ known, question, view }: RunsProps) => (
+  <>
+    {known.slice(0, MOST_LINKS).map((days) => (
+      <a
+        key={days.from}
+        class="button"
+        href={reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view)}
+      >
+        Show {periodWords(days)}
+      </a>
+    ))}
+  </>
+);
+
+export const toldRuns = (known: readonly Period[]): string =>
   known
     .slice(0, MOST_LINKS)
     .map((days) => periodWords(days))

@@ -16,7 +16,7 @@ export interface Question {
   readonly splits: readonly string[];
   /** Empty: the platform's default. */
   readonly spentBased: string;
-  /** A UTC time in the form of a field, `2026-11-20T08:00`; empty: now. */
+  /** A UTC time in the form of a field, `2026-11-20T08:00`, or a day: its end; empty: now. */
   readonly asOf: string;
 }
 
@@ -204,6 +204,7 @@ export function faultOf(question: Question): string | null {
   if (period === '' && dateFrom > dateTo) return 'The first day is after the last one.';
   if (asOf !== '' && !splits.includes('byDate'))
     return 'History is kept by day: choose one row per date, or clear “As they were on”.';
+  if (asOf.startsWith('T')) return 'Enter the day of “As they were on”, or clear its time.';
   return null;
 }
 

@@ -5,9 +5,10 @@ import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js'
 import { Button, Card, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { AnswerHead } from './answer-head.js';
+import { answeredThen } from './answered.js';
 import { CompareReport } from './compare-report.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
-import { isNotKnownThen, NotKnownThen } from './not-known-then.js';
+import { isNotKnownThen, isNotYet, NotKnownThen, NotYet } from './not-known-then.js';
 import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
@@ -17,6 +18,7 @@ import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
 import { CSV_LABEL, CSV_TITLE } from './several-csv.js';
+import { periodWords } from './spans.js';
 import { type Shown, useReport } from './use-report.js';
 
 interface ReportAnswerProps extends Viewed {
@@ -39,6 +41,7 @@ function OneAnswer({ tell, ...props }: ReportAnswerProps) {
   if (isForbidden(loaded.error, props.question.advertiserId)) return <Forbidden {...props} />;
   if (isNotKnownThen(loaded.error) && props.question.asOf !== '')
     return <NotKnownThen {...props} error={loaded.error} />;
+  if (isNotYet(loaded.error, props.question)) return <NotYet {...props} />;
   return (
     <Wait of={loaded} looking="Loading the report …">
       {(report) => (
@@ -64,7 +67,10 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
 
 function OneHead({ report, ...viewed }: AnsweredProps) {
   const { question, about, view, setView } = viewed;
-  const { meta, answered } = report;
+  const { meta } = report;
+  const fetched = meta.asOf.slice(0, 10);
+  const answered =
+    question.asOf === '' ? report.answered : answeredThen(periodWords({ from: fetched, to: fetched }));
   const opens = (panel: string) => ({
     'aria-expanded': view.panel === panel,
     act: () => setView({ panel: view.panel === panel ? '' : panel }, true),

@@ -107,7 +107,7 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, ...pr
           </details>
           <div class="toolbar">
             <Splits draft={draft} change={choose} names={endpoint?.splits ?? draft.splits} />
-            <Fields fields={[AS_OF]} values={{ ...draft }} set={change} />
+            <EarlierFields asOf={draft.asOf} set={(asOf) => change({ asOf })} />
             <Button label="Show the report" class="primary" />
             <span role="status">{standing === 'held' ? 'Not shown yet: press Show the report.' : null}</span>
           </div>
@@ -191,12 +191,31 @@ const CURRENCY: FieldSpec = {
   ],
 };
 
-const AS_OF: FieldSpec = {
-  name: 'asOf',
-  label: 'As they were on',
-  is: 'datetime-local',
-  help: 'Numbers of an earlier time, in UTC. Empty: those of now.',
-};
+const EARLIER: readonly FieldSpec[] = [
+  { name: 'day', label: 'As they were on', is: 'date', help: 'An earlier day. Empty: the numbers of now.' },
+  { name: 'time', label: 'At a time (UTC)', is: 'time', help: 'Empty: the end of that day.' },
+];
+
+interface EarlierProps {
+  readonly asOf: string;
+  readonly set: (asOf: string) => void;
+}
+
+/** A day and its time in one value, as the gateway takes it. */
+function EarlierFields({ asOf, set }: EarlierProps) {
+  const [day = '', time = ''] = asOf.split('T');
+  const values = { day, time: time.slice(0, 5) };
+  return (
+    <Fields
+      fields={EARLIER}
+      values={values}
+      set={(part) => {
+        const next = { ...values, ...part };
+        set(next.time === '' ? next.day : `${next.day}T${next.time}`);
+      }}
+    />
+  );
+}
 
 /** Unknown values from the address stay selectable. */
 function reportField({ endpoint }: Question, endpoints: readonly Endpoint[]): FieldSpec {

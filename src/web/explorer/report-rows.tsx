@@ -99,8 +99,14 @@ function periodOf({ rows, meta }: Report): Period | null {
   return first === undefined || last === undefined ? null : { from: first, to: last };
 }
 
+interface KnownProps {
+  readonly meta: Meta;
+  /** Whether the numbers are those of an earlier time. */
+  readonly isPast?: boolean;
+}
+
 /** Warnings about the numbers. */
-export function Known({ meta }: { readonly meta: Meta }) {
+export function Known({ meta, isPast = false }: KnownProps) {
   const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
   // Only a report by date says from which day on.
   const isOpen = first === undefined && !meta.final && meta.period !== null && !meta.split.includes('date');
@@ -109,8 +115,9 @@ export function Known({ meta }: { readonly meta: Meta }) {
     <ul class="notes">
       {first === undefined ? null : (
         <li class="note warn">
-          From <strong>{first}</strong> on the numbers are provisional: the platform is still completing those
-          days.
+          From <strong>{first}</strong> on the numbers{' '}
+          {isPast ? 'were provisional then: the platform was' : 'are provisional: the platform is'} still
+          completing those days.
         </li>
       )}
       {isOpen ? (

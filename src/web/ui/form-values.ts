@@ -1,7 +1,7 @@
 /** The typed values of a form, and its body. Pure. */
 import type { Fault } from './api.js';
 
-type Is = 'number' | 'decimal' | 'date' | 'datetime-local' | 'lines' | 'box' | 'password' | 'search';
+type Is = 'number' | 'decimal' | 'date' | 'time' | 'datetime-local' | 'lines' | 'box' | 'password' | 'search';
 
 export interface FieldSpec {
   /** Path in the body: `limits.maxRangeDays` */
