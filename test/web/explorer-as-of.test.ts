@@ -136,6 +136,22 @@ it('a person reads of provisional days as they were that they were provisional t
   expect(await page.getByText('is still completing').count()).toBe(0);
 });
 
+it('a person whose report the platform does not complete reads which days are known, and opens them', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE.replace('2026-11-19', '2026-11-18'));
+  gateway.simulator.fault({ kind: 'status', status: 503, times: 0 });
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
+  const { page, shots, axe } = await signedIn(url, 'Team key', key);
+  const alert = page.getByRole('alert').filter({ hasText: 'The platform does not answer.' });
+  await alert.getByText('Known: 17 Nov to 18 Nov 2026.').waitFor();
+  await alert.getByRole('button', { name: /^Try again/ }).waitFor();
+  expect(await axe()).toEqual([]);
+  await shots('explorer-platform-away');
+  await alert.getByRole('link', { name: 'Show 17 Nov to 18 Nov 2026' }).click();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(2);
+});
+
 it('a person asks for the end of a day without a time; a day that is not over is refused with what to do', async () => {
   const { gateway, key, ask } = await historyScene();
   await ask(BY_DATE);

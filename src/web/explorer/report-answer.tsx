@@ -13,6 +13,7 @@ import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
+import { isAway, PlatformAway } from './platform-away.js';
 import { aboutPath, pathOf, type Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
@@ -42,6 +43,8 @@ function OneAnswer({ tell, ...props }: ReportAnswerProps) {
   if (isNotKnownThen(loaded.error) && props.question.asOf !== '')
     return <NotKnownThen {...props} error={loaded.error} />;
   if (isNotYet(loaded.error, props.question)) return <NotYet {...props} />;
+  if (loaded.value === null && isAway(loaded.error, props.question))
+    return <PlatformAway {...props} error={loaded.error} again={loaded.reload} />;
   return (
     <Wait of={loaded} looking="Loading the report …">
       {(report) => (

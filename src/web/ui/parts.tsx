@@ -217,16 +217,26 @@ export const Empty = ({ children }: Inner) => <p class="empty quiet">{children}<
 export const Name = ({ children }: { readonly children: string }) => <bdi class="name">{children}</bdi>;
 
 /** An error, with a button to retry after `retry-after`. */
-function Trouble({ error, again }: { readonly error: unknown; readonly again: () => void }) {
-  const left = useSecondsLeft(error);
+function Trouble(failed: AgainProps) {
+  const { error } = failed;
   const title = error instanceof Refused ? error.problem.title : 'No response';
-  const label = left > 0 ? `Try again in ${span(left)}` : 'Try again';
   return (
     <div class="note bad" role="alert">
-      <strong>{title}.</strong> <bdi>{wordsWithId(error)}</bdi>{' '}
-      <Button label={label} class="plain" disabled={left > 0} act={again} />
+      <strong>{title}.</strong> <bdi>{wordsWithId(error)}</bdi> <TryAgain {...failed} class="plain" />
     </div>
   );
+}
+
+interface AgainProps {
+  readonly error: unknown;
+  readonly again: () => void;
+}
+
+/** Waits for `retry-after`, and says how long. */
+export function TryAgain({ error, again, ...rest }: AgainProps & { readonly class?: string }) {
+  const left = useSecondsLeft(error);
+  const label = left > 0 ? `Try again in ${span(left)}` : 'Try again';
+  return <Button {...rest} label={label} disabled={left > 0} act={again} />;
 }
 
 /** Counts `retry-after` down. */
