@@ -316,7 +316,10 @@ describe('measures', () => {
     const first = page.locator('.grid-table .line').first();
     expect(await first.textContent()).toMatch(/^Week \d+, \d+( \w{3} )?– ?\d+ \w{3}/);
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download this table (CSV)' }).click();
+    // Both files stand in one place.
+    const tools = page.getByRole('region', { name: 'Rows', exact: true }).locator('.tools');
+    await tools.getByRole('link', { name: 'CSV: the platform’s rows and columns' }).waitFor();
+    await tools.getByRole('button', { name: 'CSV: this table as shown' }).click();
     expect((await download).suggestedFilename()).toMatch(/^campaigns_1_.+_table\.csv$/);
     const path = join(await tempFolder(), 'table.csv');
     await (await download).saveAs(path);

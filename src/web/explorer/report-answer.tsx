@@ -52,7 +52,15 @@ function OneAnswer({ tell, ...props }: ReportAnswerProps) {
           <OneHead {...props} report={report} />
           {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
-          <ChartAndRows {...props} report={report} />
+          <ChartAndRows
+            {...props}
+            report={report}
+            csv={
+              <a href={pathOf(props.question, { _format: 'csv', _bom: '1' })} title={CSV_TITLE} download>
+                {CSV_LABEL}
+              </a>
+            }
+          />
         </>
       )}
     </Wait>
@@ -96,14 +104,7 @@ function OneHead({ report, ...viewed }: AnsweredProps) {
           <Button {...opens('code')} label="Code" />
         </>
       }
-      moreTools={
-        <>
-          <PinButton question={question} meta={meta} />
-          <a href={pathOf(question, { _format: 'csv', _bom: '1' })} title={CSV_TITLE} download>
-            {CSV_LABEL}
-          </a>
-        </>
-      }
+      moreTools={<PinButton question={question} meta={meta} />}
     />
   );
 }

@@ -1,4 +1,5 @@
 /** Warnings about the numbers of a report, its chart and its rows. */
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Empty, Figure, Figures } from '../ui/parts.js';
 import { chosenFirst, currencyOf, type ReportColumn, SAMPLE, widthOf } from './columns.js';
@@ -16,9 +17,11 @@ interface RowsProps extends Viewed {
   readonly report: Report;
   /** Totals are shown above already. */
   readonly hasTotals?: boolean;
+  /** That of the platform's rows, beside that of the table. */
+  readonly csv: ComponentChildren;
 }
 
-export function ChartAndRows({ report: loaded, hasTotals = false, ...viewed }: RowsProps) {
+export function ChartAndRows({ report: loaded, hasTotals = false, csv, ...viewed }: RowsProps) {
   const { about, view } = viewed;
   const { currency } = about;
   const { columns, measures, report, spans } = useMemo(
@@ -34,7 +37,7 @@ export function ChartAndRows({ report: loaded, hasTotals = false, ...viewed }: R
       {metric === undefined ? null : <ReportChart {...viewed} {...{ report, measures, metric, spans }} />}
       <ReportTable
         {...viewed}
-        {...{ report, columns }}
+        {...{ report, columns, csv }}
         spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
       />
     </>

@@ -1,4 +1,5 @@
 /** The rows, sorted and filtered, with sums or the platform's totals. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
@@ -31,6 +32,8 @@ interface TableProps extends Viewed {
   readonly columns: readonly ReportColumn[];
   /** By week or month: by the first day of each. */
   readonly spans: ReadonlyMap<string, Span>;
+  /** That of the platform's rows, beside that of the table. */
+  readonly csv?: ComponentChildren;
 }
 
 export function ReportTable(props: TableProps) {
@@ -164,6 +167,7 @@ function FoundRows({ found, sort, others, narrow, ...props }: FoundProps) {
 }
 
 function Download({
+  csv,
   question,
   about,
   view,
@@ -180,11 +184,14 @@ function Download({
     saveCsv(text, csvName(question, advertisersOf(question), meta.period, 'table'));
   };
   return (
-    <Button
-      label="Download this table (CSV)"
-      title="The rows as they are filtered, sorted and grouped here, with calculated columns, exact numbers and units"
-      act={save}
-    />
+    <>
+      <Button
+        label="CSV: this table as shown"
+        title="The rows as they are filtered, sorted and grouped here, with calculated columns, exact numbers and units"
+        act={save}
+      />
+      {csv}
+    </>
   );
 }
 

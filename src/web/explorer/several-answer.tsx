@@ -37,11 +37,6 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
         subject={counted(several.loads.length, 'advertiser')}
         size={report === null ? 'Asked one after another' : counted(report.meta.rowCount, 'row')}
         meta={report?.meta ?? null}
-        moreTools={
-          isDone && report !== null ? (
-            <SeveralCsv question={question} parts={parts} period={report.meta.period} />
-          ) : null
-        }
       >
         <Progress
           several={several}
@@ -66,7 +61,12 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
               report={report}
             />
           ) : null}
-          <ChartAndRows {...props} report={report} hasTotals />
+          <ChartAndRows
+            {...props}
+            report={report}
+            hasTotals
+            csv={isDone ? <SeveralCsv question={question} parts={parts} period={report.meta.period} /> : null}
+          />
         </>
       )}
     </>
