@@ -105,7 +105,11 @@ describe('a report', () => {
     await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
     expect(page.url()).toContain('advertiserId=1&byDate=1&byCampaign=1&_period=last_30_days');
     await page.getByText('the numbers are provisional: the platform is still completing').waitFor();
-    await page.getByText(/Reach counts people/).waitFor();
+    // Once, and not in the way.
+    const why = page.getByText(/Reach counts people/);
+    expect([await why.count(), await why.isVisible()]).toEqual([1, false]);
+    await page.getByText('How is this calculated?').click();
+    await why.waitFor();
     expect(await cutOff(page)).toEqual([]);
     await seen.shots('explorer-report');
     await page.getByRole('button', { name: 'Spent' }).click();
@@ -287,10 +291,8 @@ describe('measures', () => {
     await page.getByLabel('Measure').selectOption('ctr');
     await page.getByRole('img', { name: 'CTR by day' }).waitFor();
     await page.waitForURL(/metric=ctr/);
-    await page
-      .getByText(/CTR = clicks ÷ impressions.*reports do not have them/)
-      .first()
-      .waitFor();
+    await page.getByText('How is this calculated?').press('Enter');
+    await page.getByText(/CTR = clicks ÷ impressions.*reports do not have them/).waitFor();
     const heads = await page.locator('.grid-table thead th').allInnerTexts();
     const foot = await page.locator('.grid-table tfoot tr').last().locator('th, td').allInnerTexts();
     const total = (title: string) => foot[heads.findIndex((head) => head.startsWith(title))] ?? '';
@@ -335,13 +337,14 @@ describe('measures', () => {
     await expect.poll(() => table.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
     expect(await cutOff(page)).toEqual([]);
     expect(await table.getByRole('columnheader', { name: 'Reach' }).count()).toBe(0);
+    await page.getByText('How is this calculated?').click();
     await page.getByText(/^\* Reach counts people\..* So it has no column by week\.$/).waitFor();
     await page.getByText(/^\d\/7 after a date: so many of its days are in the report\.$/).waitFor();
     await page.getByRole('button', { name: 'Lines' }).click();
     await page.waitForURL(/shape=lines/);
     await seen.shots('explorer-weeks');
     await page.getByLabel('Measure').selectOption('reach');
-    await page.getByText(/^Reach counts people.*there is none by week; choose Day/).waitFor();
+    await page.getByText('Reach has no sum*, so there is none by week; choose Day.').waitFor();
     expect(faults).toEqual([]);
   });
 });
@@ -489,7 +492,9 @@ describe('a comparison by week', () => {
       .first()
       .waitFor();
     await page.getByLabel('Measure').selectOption('reach');
-    await card.getByText(/Reach counts people.*there is none by week; choose Day/).waitFor();
+    await card
+      .getByText(/Reach cannot be shown.*\* It has no sum, so there is none by week; choose Day/)
+      .waitFor();
     expect(faults).toEqual([]);
   });
 });

@@ -176,7 +176,7 @@ function whyNoTotal(
   { now, before }: Change,
   text: (value: number | null) => string,
 ) {
-  if (noSum !== null) return `no total of both periods. ${noSum}`;
+  if (noSum !== null) return 'no total of both periods.*';
   return `${text(now) || 'none'} in this period; ${text(before) || 'none'} in the other.`;
 }
 
@@ -207,10 +207,10 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
   if (lines.every(({ values }) => values.every((value) => value === null)))
     return (
       <Empty>
-        {column.title} cannot be shown for all rows. {column.noSum}
+        {column.title} cannot be shown for all rows.{column.noSum === null ? '' : '*'}
         {by === 'day' || column.noSum === null
           ? ''
-          : ` So there is none by ${by}; choose Day in the chart below.`}
+          : ` It has no sum, so there is none by ${by}; choose Day in the chart below.`}
       </Empty>
     );
   const words = titleWithUnit(column, currency);

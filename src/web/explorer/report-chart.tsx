@@ -8,7 +8,6 @@ import { isFew, MeasureChart } from './measure-chart.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
 import type { Viewed } from './question.js';
-import { Calculated } from './report-table.js';
 import { SPANS, type Span, spanIn } from './spans.js';
 
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5'] as const;
@@ -99,7 +98,7 @@ export function ReportChart(props: ReportChartProps) {
   return (
     <Card title={`${titleWithUnit(metric, currency)} by ${by}`} tools={tools}>
       {metric.noSum !== null && metric.noSum !== MIXED && by !== 'day' ? (
-        <Empty>{`${metric.noSum} So there is none by ${by}; choose Day.`}</Empty>
+        <Empty>{`${metric.title} has no sum*, so there is none by ${by}; choose Day.`}</Empty>
       ) : grouped.lines.every(({ values }) => values.every((value) => value === null)) ? (
         <Empty>{`There is no ${metric.title} of these lines. ${metric.noSum ?? ''}`}</Empty>
       ) : (
@@ -112,7 +111,7 @@ export function ReportChart(props: ReportChartProps) {
 function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
-  const { noSum, ratio, title } = metric;
+  const { noSum, title } = metric;
   const isStacked = stackable && view.shape !== 'lines';
   const colored = useMemo(
     () => lines.map((line, index) => ({ ...line, color: line.isRest ? '--c6' : (COLORS[index] ?? '--c1') })),
@@ -141,10 +140,9 @@ function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
         provisionalFrom={shadedFrom?.start}
       />
       <div class="small quiet">
-        {ratio === null ? null : <Calculated of={[metric]} />}
         {noSum === null || lines.length === 1 ? null : (
           <p>
-            {noSum} So lines stand side by side here, and are not stacked.
+            {title} has no sum*, so lines stand side by side here, and are not stacked.
             {left > 0 ? ` ${numbers.whole(left)} smaller ones are only in the table.` : ''}
           </p>
         )}

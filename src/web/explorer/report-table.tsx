@@ -61,7 +61,6 @@ export function ReportTable(props: TableProps) {
   const narrow = useMedia(NARROW);
   const all = counted(rows.length, 'row');
   const partly = [...spans.values()].find(({ part }) => part !== null)?.part ?? undefined;
-  const hasTotals = totalsOf(meta) !== null;
   return (
     <Card title="Rows" tools={<Download {...props} rows={found} />}>
       <Constants columns={constant} row={rows[0]} />
@@ -86,20 +85,8 @@ export function ReportTable(props: TableProps) {
         {narrow || partly === undefined ? null : (
           <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
         )}
-        {columns.map((column) =>
-          column.noSum === null ? null : (
-            <p key={column.name}>
-              * {column.noSum}
-              {unknown.includes(column)
-                ? ` So it has no column by ${spanIn(view.by)}.`
-                : hasTotals
-                  ? ' The total is the platform’s own, for the whole period.'
-                  : ''}
-            </p>
-          ),
-        )}
-        <Calculated of={columns.filter(({ ratio }) => ratio !== null)} />
       </div>
+      <HowCalculated {...{ columns, unknown, meta }} by={spanIn(view.by)} />
     </Card>
   );
 }
@@ -284,14 +271,36 @@ function roomOf(
 
 const boldRoom = (text: string): number => Math.ceil(text.length * 1.05) + 2;
 
-/** Says of calculated columns what they are, and where they are not. */
-export const Calculated = ({ of }: { readonly of: readonly ReportColumn[] }) =>
-  of.length === 0 ? null : (
-    <p>
-      Calculated on this page from sums: {of.map(wordsOf).join(', ')}. The platform’s reports do not have
-      them, nor has the CSV of its rows and columns.
-    </p>
+interface HowProps extends Pick<TableProps, 'columns'>, Pick<Report, 'meta'> {
+  /** Columns that are left out. */
+  readonly unknown: readonly ReportColumn[];
+  readonly by: string;
+}
+
+/** Says once, also for chart and comparison, which columns have no sum and why, and which the page calculates. */
+function HowCalculated({ columns, unknown, meta, by }: HowProps) {
+  const noSums = columns.filter(({ noSum }) => noSum !== null);
+  const calculated = columns.filter(({ ratio }) => ratio !== null);
+  if (noSums.length + calculated.length === 0) return null;
+  const ofTotal = totalsOf(meta) === null ? '' : ' The total is the platform’s own, for the whole period.';
+  return (
+    <details class="small quiet">
+      <summary>How is this calculated?</summary>
+      {noSums.map((column) => (
+        <p key={column.name}>
+          * {column.noSum}
+          {unknown.includes(column) ? ` So it has no column by ${by}.` : ofTotal}
+        </p>
+      ))}
+      {calculated.length === 0 ? null : (
+        <p>
+          Calculated on this page from sums: {calculated.map(wordsOf).join(', ')}. The platform’s reports do
+          not have them, nor has the CSV of its rows and columns.
+        </p>
+      )}
+    </details>
   );
+}
 
 /** Values that are equal in every row. */
 function Constants({ columns, row = {} }: Pick<TableProps, 'columns'> & { readonly row: Row | undefined }) {
