@@ -31,11 +31,9 @@ interface FormProps {
  */
 export type Standing = 'shown' | 'held' | 'refused';
 
-export function ReportForm({ question, endpoints, advertisers, ask, folds, ...props }: FormProps) {
-  const { standing, setStanding } = props;
+/** What the form has, and what becomes of a change. */
+function useDraft({ question, ask, setStanding }: Pick<FormProps, 'question' | 'ask' | 'setStanding'>) {
   const [draft, setDraft] = useState(question);
-  const isFolding = useMedia(NARROW) && folds;
-  const [isOpen, setIsOpen] = useState(false);
   const [refused, setRefused] = useState<Question | null>(null);
   const refuse = (asked: Question | null) => {
     setRefused(asked);
@@ -60,13 +58,21 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, ...pr
     refuse(null);
     ask(next);
   };
-  const submit = (asked: Question) => {
+  /** @returns whether it can be asked */
+  const submit = (asked: Question): boolean => {
     const isWrong = faultOf(asked) !== null;
     setDraft(asked);
     refuse(isWrong ? asked : null);
-    setIsOpen(isWrong);
     if (!isWrong) ask(asked);
+    return !isWrong;
   };
+  return { draft, refused, change, choose, submit };
+}
+
+export function ReportForm({ question, endpoints, advertisers, folds, ...props }: FormProps) {
+  const { draft, refused, change, choose, submit } = useDraft({ question, ...props });
+  const isFolding = useMedia(NARROW) && folds;
+  const [isOpen, setIsOpen] = useState(false);
   const endpoint = endpoints.find(({ name }) => name === draft.endpoint);
   return (
     <form
@@ -74,7 +80,7 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, ...pr
       aria-label="Report"
       onSubmit={(event) => {
         event.preventDefault();
-        submit(draft);
+        setIsOpen(!submit(draft));
       }}
     >
       {isFolding ? (
@@ -109,7 +115,9 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, ...pr
             <Splits draft={draft} change={choose} names={endpoint?.splits ?? draft.splits} />
             <EarlierFields asOf={draft.asOf} set={(asOf) => change({ asOf })} />
             <Button label="Show the report" class="primary" />
-            <span role="status">{standing === 'held' ? 'Not shown yet: press Show the report.' : null}</span>
+            <span role="status">
+              {props.standing === 'held' ? 'Not shown yet: press Show the report.' : null}
+            </span>
           </div>
         </>
       )}
@@ -117,7 +125,7 @@ export function ReportForm({ question, endpoints, advertisers, ask, folds, ...pr
         <NotAsked
           question={refused}
           advertisers={advertisers}
-          choose={(advertiserId) => submit({ ...refused, advertiserId })}
+          choose={(advertiserId) => setIsOpen(!submit({ ...refused, advertiserId }))}
         />
       )}
     </form>
