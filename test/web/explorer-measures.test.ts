@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnsOf } from '../../src/web/explorer/columns.js';
 import { endpointTitle, firstQuestion } from '../../src/web/explorer/endpoints.js';
-import { rowsBy } from '../../src/web/explorer/group.js';
+import { gapsInWords, rowsBy } from '../../src/web/explorer/group.js';
 import { calculatedColumns, valueOver, withMeasures } from '../../src/web/explorer/measures.js';
 import { numbersIn } from '../../src/web/explorer/numbers.js';
 import type { Row } from '../../src/web/explorer/parse.js';
@@ -137,6 +137,17 @@ describe('rows by week or month', () => {
       { date: 'never', currency: 'EUR', spent: 8, clicks: 1 },
     ]);
   });
+});
+
+it('a chart says what it draws where a line has no row', () => {
+  const lines = [{ values: [1, null] }, { values: [2, 3] }];
+  const row = { clicks: 1, impressions: 2, reach: 3 };
+  const [clicks, ctr] = [columnIn([row], 'clicks'), columnIn([row], 'ctr')];
+  expect(gapsInWords(clicks, lines, true, 'day')).toBe('A day without a row of a line is drawn as 0.');
+  expect(gapsInWords(clicks, lines, false, 'week')).toBe('A gap is a week without a row.');
+  expect(gapsInWords(clicks, [{ values: [1, null] }], true, 'day')).toBe('A gap is a day without a row.');
+  expect(gapsInWords(ctr, lines, false, 'day')).toBe('A gap is a day without a value.');
+  expect(gapsInWords(clicks, [{ values: [0, 3] }], true, 'day')).toBeNull();
 });
 
 describe('the weeks and months of a period', () => {

@@ -1,7 +1,7 @@
 /** What a chart draws: a time without a value is a gap, never a zero. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { alone, plotted } from '../../src/web/ui/plotted.js';
+import { alone, piecesOf, plotted, shadedFrom } from '../../src/web/ui/plotted.js';
 
 const values = fc.array(fc.option(fc.nat(100)), { minLength: 4, maxLength: 4 });
 const lines = fc.array(fc.record({ values }), { minLength: 1, maxLength: 4 });
@@ -31,4 +31,20 @@ it('lines are drawn as they are; a value of 0 stays 0', () => {
 it('values that no line leads to are points', () => {
   expect(alone([1, null, 0, null, 2, 3])).toEqual([0, 2]);
   expect(alone([1, 2])).toEqual([]);
+});
+
+it('a line has its incomplete times, and the pieces to and from them, apart from the others', () => {
+  expect(piecesOf([1, 2, 3, 4, 5], [false, true, true, true, false])).toEqual({
+    whole: [null, 2, 3, 4, null],
+    rest: [1, 2, null, 4, 5],
+  });
+  expect(piecesOf([1, null, 3], [true, true, false])).toEqual({
+    whole: [1, null, null],
+    rest: [null, null, 3],
+  });
+});
+
+it('shading begins before its first time, so that the last time alone is shaded, too', () => {
+  expect([7, 14, 21, 22].map((from) => shadedFrom([7, 14, 21], from))).toEqual([7, 10.5, 17.5, 22]);
+  expect(shadedFrom([7, 14], null)).toBeNull();
 });

@@ -137,6 +137,20 @@ export function groupRows(
   };
 }
 
+/** What the chart draws where a line has no value; null: each has all. */
+export function gapsInWords(
+  { noSum, ratio }: ReportColumn,
+  lines: readonly { readonly values: readonly (number | null)[] }[],
+  isStacked: boolean,
+  by: SpanName,
+): string | null {
+  const isEmpty = (place: number) => lines.every(({ values }) => values[place] === null);
+  const gaps = lines.flatMap(({ values }) => values.flatMap((value, place) => (value === null ? place : [])));
+  if (gaps.length === 0) return null;
+  if (isStacked && !gaps.every(isEmpty)) return `A ${by} without a row of a line is drawn as 0.`;
+  return `A gap is a ${by} without a ${noSum === null && ratio === null ? 'row' : 'value'}.`;
+}
+
 /** `12 other campaigns` */
 function othersOf(count: number, split: readonly string[]): string {
   const [one = '', ...more] = split.filter((part) => part !== 'date');

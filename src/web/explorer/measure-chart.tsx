@@ -8,7 +8,7 @@ import { SPANS, type SpanName } from './spans.js';
 /** A chart of fewer times says less than their numbers. */
 const FEWEST_TIMES = 3;
 
-interface MeasureChartProps extends Pick<ChartProps, 'label' | 'lines' | 'kind' | 'height'> {
+interface MeasureChartProps extends Pick<ChartProps, 'label' | 'lines' | 'kind' | 'height' | 'partial'> {
   readonly column: ReportColumn;
   /** Of money; null: unknown. */
   readonly currency: string | null;
@@ -41,7 +41,7 @@ export function MeasureChart(props: MeasureChartProps) {
   );
 }
 
-const secondsOf = (day: string): number => Date.parse(day) / 1000;
+export const secondsOf = (day: string): number => Date.parse(day) / 1000;
 const isWhole = (value: number | null): boolean => value === null || Number.isInteger(value);
 
 type FewProps = MeasureChartProps & { readonly exact: (value: number) => string; readonly absent: string };

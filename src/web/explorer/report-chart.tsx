@@ -3,8 +3,8 @@ import { useMemo } from 'preact/hooks';
 import { SelectLine } from '../ui/fields.js';
 import { Card, Choice, Empty } from '../ui/parts.js';
 import { currencyOf, MIXED, type ReportColumn, titleWithUnit } from './columns.js';
-import { groupRows } from './group.js';
-import { isFew, MeasureChart } from './measure-chart.js';
+import { gapsInWords, groupRows } from './group.js';
+import { isFew, MeasureChart, secondsOf } from './measure-chart.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
 import type { Viewed } from './question.js';
@@ -120,6 +120,11 @@ function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
   const provisional = report.meta.firstProvisionalDate;
   const shadedFrom = spans.find(({ end }) => provisional !== undefined && end >= provisional);
   const parts = spans.filter(({ part }) => part !== null);
+  const partial = useMemo(
+    () => new Map(spans.flatMap(({ start, part }) => (part === null ? [] : [[secondsOf(start), part]]))),
+    [spans],
+  );
+  const gaps = isFew(spans) ? null : gapsInWords(metric, lines, isStacked, by);
   return (
     <>
       {outside === 0 ? null : (
@@ -138,6 +143,7 @@ function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
         kind={isStacked ? (by === 'day' ? 'stacked' : 'stacked bars') : 'lines'}
         height={260}
         provisionalFrom={shadedFrom?.start}
+        partial={partial}
       />
       <div class="small quiet">
         {noSum === null || lines.length === 1 ? null : (
@@ -146,6 +152,7 @@ function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
             {left > 0 ? ` ${numbers.whole(left)} smaller ones are only in the table.` : ''}
           </p>
         )}
+        {gaps === null ? null : <p>{gaps}</p>}
         {parts.length === 0 ? null : (
           <p>
             * Incomplete: {parts.map((span) => `${span.title} (${span.part} are in the report)`).join('; ')}.

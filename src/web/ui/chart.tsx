@@ -4,7 +4,7 @@ import UPlot from 'uplot';
 import { DataTable, numberColumn } from './data-table.js';
 import { compact } from './format.js';
 import { DARK, useMedia } from './media.js';
-import { alone, isStacked, type Kind, plotted } from './plotted.js';
+import { alone, isStacked, type Kind, piecesOf, plotted, shadedFrom } from './plotted.js';
 
 export interface Line {
   readonly title: string;
@@ -36,7 +36,7 @@ export interface ChartProps {
   readonly steps?: Steps;
   /** Start of the shaded, provisional part. */
   readonly provisionalFrom?: number | null;
-  /** Bars of a time that is not whole, which are hatched: `until now`, by their time. */
+  /** Times that are not whole, `until now` by its time: their bars are hatched, the pieces of lines that lead to them dashed. */
   readonly partial?: ReadonlyMap<number, string>;
 }
 
@@ -52,14 +52,12 @@ export function Chart(props: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const scheme = useMedia(DARK);
   const [asTable, setAsTable] = useState(false);
-  const data = useMemo(
-    () => [[...times], ...plotted(props)] as UPlot.AlignedData,
-    [times, lines, props.kind],
-  );
+  const drawn = useMemo(() => drawnOf(props), [times, lines, props.kind, partial]);
   useEffect(() => {
     const element = frame.current;
     if (element === null || asTable) return;
-    const plot = new UPlot(optionsOf(props, element, height), data, element);
+    const data = [[...times], ...drawn.map(({ values }) => values)] as UPlot.AlignedData;
+    const plot = new UPlot(optionsOf(props, drawn, element, height), data, element);
     element.style.color = '';
     const watcher = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     watcher.observe(element);
@@ -67,7 +65,7 @@ export function Chart(props: ChartProps) {
       watcher.disconnect();
       plot.destroy();
     };
-  }, [scheme, data, asTable, height]);
+  }, [scheme, drawn, asTable, height]);
   return (
     <figure>
       {asTable ? (
@@ -84,7 +82,10 @@ export function Chart(props: ChartProps) {
         ))}
         {partial.size === 0 ? null : (
           <span>
-            <span class="swatch hatched" />
+            <span
+              class={`swatch ${props.kind?.endsWith('bars') ? 'hatched' : 'dashed'}`}
+              style={{ '--swatch': 'var(--quiet)' }}
+            />
             not whole: {[...partial.values()].join(', ')}
           </span>
         )}
@@ -97,6 +98,22 @@ export function Chart(props: ChartProps) {
 }
 
 const NONE: ReadonlyMap<number, string> = new Map();
+
+/** What is drawn of each line; a line with times that are not whole is two. */
+function drawnOf(props: ChartProps): Pick<Line, 'color' | 'values' | 'dashed'>[] {
+  const { times, lines, kind = 'lines', partial = NONE } = props;
+  const heights = plotted(props);
+  if (kind !== 'lines' || partial.size === 0)
+    return lines.map((line, index) => ({ ...line, values: heights[index] ?? [] }));
+  const isWhole = times.map((time) => !partial.has(time));
+  return lines.flatMap((line) => {
+    const { whole, rest } = piecesOf(line.values, isWhole);
+    return [
+      { ...line, values: whole },
+      { ...line, values: rest, dashed: true },
+    ];
+  });
+}
 
 /** What a time is in words. */
 function shownBy({
@@ -133,8 +150,13 @@ function ValuesTable(props: ChartProps & { readonly format: (value: number) => s
   );
 }
 
-function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPlot.Options {
-  const { lines, kind = 'lines', format = compact, provisionalFrom = null, times, along = 'time' } = props;
+function optionsOf(
+  props: ChartProps,
+  drawn: ReturnType<typeof drawnOf>,
+  element: HTMLElement,
+  height: number,
+): UPlot.Options {
+  const { kind = 'lines', format = compact, provisionalFrom = null, times, along = 'time' } = props;
   const { steps, whole = props.format === undefined } = props;
   const style = getComputedStyle(element);
   // The computed value: dark mode has others.
@@ -174,17 +196,16 @@ function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPl
       {
         ...axis,
         size: (_plot, marks) =>
-          Math.max(56, 16 + 7 * Math.max(0, ...(marks ?? []).map(({ length }) => length))),
+          Math.max(AXIS_PX, 16 + 7 * Math.max(0, ...(marks ?? []).map(({ length }) => length))),
         values: (_plot, ticks) => ticks.map(format),
         ...(whole ? WHOLE : {}),
       },
     ],
     series: [
       {},
-      ...lines.map((line): UPlot.Series => {
+      ...drawn.map((line): UPlot.Series => {
         const stroke = color(line.color);
         return {
-          label: line.title,
           stroke,
           width: isStacked(kind) ? (bars === undefined ? 1 : 0) : 2,
           points: {
@@ -200,20 +221,22 @@ function optionsOf(props: ChartProps, element: HTMLElement, height: number): UPl
       }),
     ],
     hooks: {
-      drawClear: [
-        (plot) => shade(plot, provisionalFrom === null ? null : provisionalFrom - half, color('--shade')),
-      ],
+      drawClear: [(plot) => shade(plot, shadedFrom(times, provisionalFrom), color('--shade'))],
       draw: [(plot) => hatch(plot, [...(props.partial ?? NONE).keys()], half, color('--card'))],
     },
     plugins: [tooltip(props)],
   };
 }
 
+/** Of the vertical axis, at least. */
+const AXIS_PX = 56;
+
 /** Marks at the times themselves, as many as there is room for. */
 function marksOf({ of }: Steps, times: readonly number[]): Pick<UPlot.Axis, 'splits' | 'values'> {
   return {
     splits: (plot) => {
-      const room = Math.max(1, Math.floor(plot.over.clientWidth / 70));
+      // By the new width: the plot itself follows it only when it is drawn.
+      const room = Math.max(1, Math.floor((plot.width - AXIS_PX) / 70));
       const step = Math.ceil(times.length / room);
       return times.filter((_, index) => index % step === 0);
     },

@@ -34,3 +34,26 @@ export const alone = (values: readonly (number | null)[]): number[] =>
     const isGap = (place: number) => (values[place] ?? null) === null;
     return value !== null && isGap(index - 1) && isGap(index + 1) ? index : [];
   });
+
+/**
+ * A line in two: between whole times, and the pieces to and from those that are not.
+ * @param isWhole by place
+ */
+export function piecesOf(values: readonly (number | null)[], isWhole: readonly boolean[]) {
+  const isRest = (place: number) => isWhole[place] === false;
+  return {
+    whole: values.map((value, place) => (isRest(place) ? null : value)),
+    rest: values.map((value, place) => ([place - 1, place, place + 1].some(isRest) ? value : null)),
+  };
+}
+
+/**
+ * Where shading begins: in the middle before the first provisional time, so that the last one alone is shaded, too.
+ * @param from null: nothing is shaded
+ */
+export function shadedFrom(times: readonly number[], from: number | null): number | null {
+  if (from === null) return null;
+  const place = times.findIndex((time) => time >= from);
+  const [before, first] = [times[place - 1], times[place]];
+  return before === undefined || first === undefined ? from : (before + first) / 2;
+}
