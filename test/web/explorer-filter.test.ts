@@ -15,14 +15,16 @@ const ROWS: readonly Row[] = [
 
 function filtered(filter: string, { of = ROWS, hasCommas = false, currency = null as string | null } = {}) {
   const { columns } = allColumnsOf(of, currency);
-  return filterRows(filter, { rows: withMeasures(of, columns), columns, currency, hasCommas });
+  const numbers = numbersIn(hasCommas ? 'de-DE' : 'en-US');
+  return filterRows(filter, { rows: withMeasures(of, columns), columns, currency, numbers });
 }
 const found = (filter: string, options = {}) => {
   const { rows, fault } = filtered(filter, options);
   return fault ?? rows.map(({ campaignId }) => campaignId);
 };
 
-const COLUMNS = 'columns of numbers are Clicks, Impressions, Spent, CTR, CPC, CPM';
+const COLUMNS =
+  'columns are Date, Currency, Campaign id, Campaign name, Clicks, Impressions, Spent, CTR, CPC, CPM';
 
 it.each([
   ['clicks>4', [8, 9]],
@@ -44,6 +46,13 @@ it.each([
   ['bread and butter', []],
   ['bread & butter', [8]],
   ['Acme, b', [9]],
+  ['campaign = bread', [8]],
+  ['Campaign contains "a > b", clicks > 4', [9]],
+  ['campaignName CONTAINS spring and clicks < 4', [7]],
+  ['impr > 1000', [8, 9]],
+  ['acme contains', []],
+  ['date >= 2026-11-18 and date < 2026-11-19 clicks > 4', [8, 9]],
+  ['date contains 2026-12', []],
   [' ', [7, 8, 9]],
 ])('a filter of %j finds the rows of it', (filter, expected) => {
   expect(found(filter)).toEqual(expected);
@@ -52,24 +61,36 @@ it.each([
 it.each([
   ['clicks>>4', '“>>” is not understood: write >, >=, <, <= or =.'],
   ['clicks != 4', '“!=” is not understood: write >, >=, <, <= or =.'],
-  ['acme klicks > 10', `No column of numbers is called “klicks”; ${COLUMNS}.`],
+  ['acme klicks > 10', `“klicks” is not the name of one column; ${COLUMNS}.`],
   ['clicks > 4 < 9', `A column is missing before “<”; ${COLUMNS}.`],
   ['clicks > abc', '“abc” is no number: write one such as 1000, 1,000 or 0.5.'],
   ['clicks > 1k', '“1k” is no number: write one such as 1000, 1,000 or 0.5.'],
   ['Clicks>', 'A number is missing after Clicks >.'],
-  [
-    'campaign name = spring',
-    'Campaign name is no column of numbers: write the text that you look for alone.',
-  ],
+  ['cur > 5', '“>” does not fit: Currency is text; write Currency = and a part of it.'],
+  ['c > 5', `“c” is not the name of one column; ${COLUMNS}.`],
+  ['campaign = ', 'A text is missing after Campaign name =.'],
+  ['date > yesterday', '“yesterday” is no date: write one such as 2026-11-20.'],
+  ['date >', 'A date is missing after Date >.'],
+  ['clicks contains 4', '“contains” is not understood: write >, >=, <, <= or =.'],
   ['clicks > 5%', '“5%” has %, but Clicks is no percentage: write the number alone.'],
   ['clicks > $5', '“$5” does not fit: Clicks is not in $; write the number alone.'],
   ['spent > 5 €', '“5 €” does not fit: Spent is not in €; write the number alone.'],
   ['clicks > 4 or clicks < 2', '“or” is not possible: all conditions apply together.'],
 ])('a filter of %j is refused with the part that is not understood, and no row is shown', (filter, fault) => {
-  expect(filtered(filter)).toEqual({ rows: [], fault });
+  expect(filtered(filter)).toEqual({ rows: [], fault, understood: null });
 });
 
-it.each(['0,5', '1,00', '12,34,567', '1.000.000', '1 000', "1'000"])(
+it.each([
+  ['clicks>=1,000 and CTR >= 0.5%', 'Clicks ≥ 1,000 and CTR ≥ 0.5%'],
+  ['acme spent > 1234.5', '“acme” and Spent > $1,234.5'],
+  ['campaign = bread date<2026-11-20', 'Campaign name contains “bread” and Date < 2026-11-20'],
+  ['campaign id = 1000', 'Campaign id = 1000'],
+  ['bread and butter', '“bread” and “butter” and “and”'],
+])('a filter of %j says what of it is understood', (filter, understood) => {
+  expect(filtered(filter)).toMatchObject({ fault: null, understood });
+});
+
+it.each(['0,5', '1,00', '0,500', '12,34,567', '1.000.000', '1 000', "1'000"])(
   'the number %s is never guessed',
   (number) => {
     expect(found(`spent > ${number}`)).toBe(
@@ -78,13 +99,14 @@ it.each(['0,5', '1,00', '12,34,567', '1.000.000', '1 000', "1'000"])(
   },
 );
 
-it('a number that the language of the reader reads in another way is refused there', () => {
+it('a number with two readings is refused; one comma has one reading in English', () => {
   const german = { hasCommas: true };
-  for (const number of ['1,500', '1.500'])
-    expect(found(`spent > ${number}`, german)).toBe(
-      `“${number}” has two readings: write 1500 without a separator, and decimals as 1.5.`,
-    );
+  const told = (number: string) =>
+    `“${number}” has two readings: write 1500 without a separator, and decimals as 1.5.`;
+  for (const number of ['1,500', '1.500']) expect(found(`spent > ${number}`, german)).toBe(told(number));
   expect([found('spent > 1.5', german), found('spent > 1499', german)]).toEqual([[8, 9], [8]]);
+  expect([found('clicks > 1.000'), found('clicks > 1,000')]).toEqual([told('1.000'), [9]]);
+  expect([found('spent > 0.125'), found('spent > 1234.567')]).toEqual([[7, 8, 9], [8]]);
   expect([numbersIn('de-DE').hasCommas, numbersIn('en-US').hasCommas]).toEqual([true, false]);
 });
 
@@ -139,6 +161,9 @@ it('any text comes to an end: as rows, or as a fault without rows', () => {
     '&',
     '|',
     'or',
+    'contains ',
+    'date',
+    '"',
     ' ',
   );
   fc.assert(

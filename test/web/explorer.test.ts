@@ -41,6 +41,16 @@ const cutOff = (page: Page) =>
       .map((one) => one.textContent.slice(0, 50))
   `);
 
+/** @returns how much of the height of a chart of lines is drawn at its first and last time: all where it is shaded */
+const drawnShare = (page: Page) =>
+  page.evaluate<{ first: number; last: number }>(`(() => {
+    const [canvas, over] = ['canvas', '.u-over'].map((one) => document.querySelector('.uplot ' + one));
+    const { width, height, data } = canvas.getContext('2d').getImageData(0, over.offsetTop, canvas.width, over.offsetHeight);
+    const shareAt = (x) =>
+      Array.from({ length: height }, (_, y) => data[4 * (y * width + x) + 3]).filter((alpha) => alpha > 0).length / height;
+    return { first: shareAt(over.offsetLeft + 3), last: shareAt(over.offsetLeft + over.offsetWidth - 3) };
+  })()`);
+
 describe('the first screen', () => {
   it('has the last 30 days of an advertiser of the team, asked for once; names lead', async () => {
     const { page, faults } = await visit(explorer());
@@ -117,6 +127,7 @@ describe('a report', () => {
     await page.getByLabel('Filter').fill('clicks>10');
     await page.getByText(/^\d+ of \d+ rows$/).waitFor();
     await page.getByRole('rowheader', { name: /^Sum of/ }).waitFor();
+    await page.getByText('Understood: Clicks > 10', { exact: true }).waitFor();
     await page.getByLabel('Measure').selectOption('reach');
     await page.getByText(/lines stand side by side/).waitFor();
     // The latest days first: their tags need room, too.
@@ -174,6 +185,29 @@ describe('a report', () => {
     const { x = 0, width = 0 } = (await row.locator('.under').first().boundingBox()) ?? {};
     expect(x + width).toBeLessThan(390);
     expect(faults).toEqual([]);
+  });
+
+  it('has marks on the axis of its chart that stay apart when the window becomes narrow', async () => {
+    const { page } = await signedIn(explorer(MONTH), 'Team key', key);
+    await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
+    await page.evaluate(`(() => {
+      const { prototype } = CanvasRenderingContext2D;
+      const { clearRect, fillText } = prototype;
+      window.marks = [];
+      prototype.clearRect = function (...of) { window.marks = []; return clearRect.apply(this, of); };
+      prototype.fillText = function (...of) {
+        if (/^\\d+ [A-Z][a-z]{2}$/.test(of[0])) window.marks.push(of[1]);
+        return fillText.apply(this, of);
+      };
+    })()`);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const apart = () =>
+      page.evaluate<number>(
+        'Math.min(...window.marks.slice(1).map((at, index) => at - window.marks[index]))',
+      );
+    await expect.poll(() => page.evaluate('window.marks.length')).toBeGreaterThan(1);
+    await expect.poll(apart).toBeLessThan(Number.POSITIVE_INFINITY);
+    expect(await apart()).toBeGreaterThan(50);
   });
 
   it('on a phone has its form in one line, which opens it; a wide screen has the form', async () => {
@@ -342,6 +376,9 @@ describe('measures', () => {
     await page.getByText(/^\d\/7 after a date: so many of its days are in the report\.$/).waitFor();
     await page.getByRole('button', { name: 'Lines' }).click();
     await page.waitForURL(/shape=lines/);
+    await page.getByText(/^not whole: \d of 7 days/).waitFor();
+    await page.getByText(/^Shaded: from Week \d+, .+ on, with provisional days, from/).waitFor();
+    expect(await drawnShare(page)).toEqual({ first: expect.closeTo(0, 0), last: expect.closeTo(1, 0) });
     await seen.shots('explorer-weeks');
     await page.getByLabel('Measure').selectOption('reach');
     await page.getByText('Reach has no sum*, so there is none by week; choose Day.').waitFor();

@@ -1,11 +1,15 @@
-/** The filter of a table: texts, and conditions such as `clicks > 1,000 and CTR >= 0.5%`. Pure. */
+/** The filter of a table: texts, and conditions such as `clicks > 1,000 and campaign contains brand`. Pure. */
 import { currencyOf, type ReportColumn } from './columns.js';
+import type { numbersIn } from './numbers.js';
 import { type Cell, cellOf, type Row } from './parse.js';
+import { DATE } from './question.js';
 
 export interface Filtered {
   readonly rows: readonly Row[];
   /** What is not understood, and what to write instead: then there are no rows. Null: all is understood. */
   readonly fault: string | null;
+  /** In words, `Clicks > 1,000 and “acme”`. Null: there is no filter, or a fault. */
+  readonly understood: string | null;
 }
 
 /** What a filter is read with. */
@@ -14,14 +18,16 @@ interface Reading {
   readonly columns: readonly ReportColumn[];
   /** Of money in rows that name none; null: unknown. */
   readonly currency: string | null;
-  /** Whether the reader's language writes decimals with a comma. */
-  readonly hasCommas: boolean;
+  /** In the reader's language. */
+  readonly numbers: Pick<ReturnType<typeof numbersIn>, 'hasCommas' | 'exact'>;
 }
 
 type Test = (row: Row) => boolean;
 
 /** A part of a filter, and where it ends. */
-type Part = Readonly<{ end: number; test: Test; isCondition: boolean } | { end: number; fault: string }>;
+type Part = Readonly<
+  { end: number; test: Test; told: string; isCondition: boolean } | { end: number; fault: string }
+>;
 
 /** From an address it may be of any length, and reading takes the square of it. */
 const MAX_CHARS = 1000;
@@ -42,25 +48,34 @@ export function filterRows(filter: string, reading: Reading): Filtered {
     if (part !== null) parts.push(part);
     at = part?.end ?? at + gap.length + joint.length;
   }
-  for (const part of parts) if ('fault' in part) return { rows: [], fault: part.fault };
+  const refused = (fault: string): Filtered => ({ rows: [], fault, understood: null });
+  for (const part of parts) if ('fault' in part) return refused(part.fault);
   const read = parts.flatMap((part) => ('test' in part ? part : []));
   const either = joints.find((joint) => /[o|]/i.test(joint));
   const hasConditions = read.some(({ isCondition }) => isCondition);
   if (hasConditions && either !== undefined)
-    return { rows: [], fault: `“${either}” is not possible: all conditions apply together.` };
+    return refused(`“${either}” is not possible: all conditions apply together.`);
   // Among texts alone they are texts, too.
-  const tests = [
-    ...read.map(({ test }) => test),
-    ...(hasConditions ? [] : joints.map((joint) => contains(joint))),
-  ];
+  const all = [...read, ...(hasConditions ? [] : joints.map((joint) => textPart(joint, 0)))];
   return {
-    rows: tests.length === 0 ? rows : rows.filter((row) => tests.every((test) => test(row))),
+    rows: all.length === 0 ? rows : rows.filter((row) => all.every(({ test }) => test(row))),
     fault: null,
+    understood: all.length === 0 ? null : all.map(({ told }) => told).join(' and '),
   };
 }
 
 const WORD = /^(?:[^\s<>=≤≥]+?(?=[,;]*(?:$|[\s<>=≤≥]))|[<>=≤≥]+)/;
 const COMPARED = /^\s*(!?[<>=≤≥]+)\s*/;
+/** Behind the name of a column; elsewhere it is a text. */
+const CONTAINS = /^\s+(contains)\s+/i;
+const comparedAt = (text: string) => COMPARED.exec(text) ?? CONTAINS.exec(text);
+
+const textPart = (text: string, end: number) => ({
+  end,
+  test: contains(text),
+  told: `“${text}”`,
+  isCondition: false,
+});
 
 /** A condition, or a word. What looks like a condition and is none may be a text that some row has. */
 function partAt(filter: string, at: number, reading: Reading): Part {
@@ -68,8 +83,9 @@ function partAt(filter: string, at: number, reading: Reading): Part {
   const column = columnAt(rest, reading.columns);
   const [word = ''] = WORD.exec(rest) ?? [];
   const left = column?.label ?? (COMPARED.test(word) ? '' : word);
-  const [sign, signs = ''] = COMPARED.exec(rest.slice(left.length)) ?? [];
-  if (sign === undefined) return { end: at + left.length, test: contains(left), isCondition: false };
+  const behind = rest.slice(left.length);
+  const [sign, signs = ''] = (column === null ? COMPARED.exec(behind) : comparedAt(behind)) ?? [];
+  if (sign === undefined) return textPart(left, at + left.length);
   const from = at + left.length + sign.length;
   const part =
     column === null
@@ -78,11 +94,14 @@ function partAt(filter: string, at: number, reading: Reading): Part {
   if (!('fault' in part)) return part;
   // `A=B`, as somebody named a campaign.
   const [, whole = ''] = /^(.*?)(?:$|[\s,;])/.exec(rest.slice(left.length + sign.length)) ?? [];
-  const text = contains(filter.slice(at, from + whole.length));
-  return reading.rows.some(text) ? { end: from + whole.length, test: text, isCondition: false } : part;
+  const text = textPart(filter.slice(at, from + whole.length), from + whole.length);
+  return reading.rows.some(text.test) ? text : part;
 }
 
-/** The column whose name, as its head has it or as the platform has it, stands before a comparison. */
+/** Shorter beginnings of a name are texts. */
+const FEWEST_LETTERS = 3;
+
+/** The column whose name, as its head or the platform has it, or the beginning of its head, stands before a comparison. */
 function columnAt(
   text: string,
   columns: readonly ReportColumn[],
@@ -90,19 +109,29 @@ function columnAt(
   const lower = text.toLowerCase();
   const labels = columns.flatMap((of) => [of.title, of.name].map((label) => ({ of, label })));
   const found = labels.filter(
-    ({ label }) => lower.startsWith(label.toLowerCase()) && COMPARED.test(text.slice(label.length)),
+    ({ label }) => lower.startsWith(label.toLowerCase()) && comparedAt(text.slice(label.length)) !== null,
   );
-  return found.sort((a, b) => b.label.length - a.label.length)[0] ?? null;
+  const [longest] = found.sort((a, b) => b.label.length - a.label.length);
+  if (longest !== undefined) return longest;
+  const [label = ''] = WORD.exec(text) ?? [];
+  if (label.length < FEWEST_LETTERS || comparedAt(text.slice(label.length)) === null) return null;
+  // An id stands behind its name, without a head.
+  const hasName = ({ name }: ReportColumn) =>
+    name.endsWith('Id') && columns.some((other) => other.name === name.replace(/Id$/, 'Name'));
+  const [of, ...more] = columns.filter(
+    (one) => one.title.toLowerCase().startsWith(label.toLowerCase()) && !hasName(one),
+  );
+  return of === undefined || more.length > 0 ? null : { of, label };
 }
 
 function unknownIn(name: string, signs: string, columns: readonly ReportColumn[]): string {
-  const known = columns.flatMap(({ numeric, title }) => (numeric ? title : [])).join(', ');
+  const known = columns.map(({ title }) => title).join(', ');
   return name === ''
-    ? `A column is missing before “${signs}”; columns of numbers are ${known}.`
-    : `No column of numbers is called “${name}”; columns of numbers are ${known}.`;
+    ? `A column is missing before “${signs}”; columns are ${known}.`
+    : `“${name}” is not the name of one column; columns are ${known}.`;
 }
 
-const COMPARE: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+const COMPARE: Readonly<Record<string, <T extends number | string>(a: T, b: T) => boolean>> = {
   '>': (a, b) => a > b,
   '<': (a, b) => a < b,
   '>=': (a, b) => a >= b,
@@ -110,40 +139,45 @@ const COMPARE: Readonly<Record<string, (a: number, b: number) => boolean>> = {
   '=': (a, b) => a === b,
 };
 const ALIKE: Readonly<Record<string, string>> = { '≥': '>=', '=>': '>=', '≤': '<=', '=<': '<=', '==': '=' };
+const SHOWN: Readonly<Record<string, string>> = { '>=': '≥', '<=': '≤' };
 
 /** With what stands directly before and behind it, and groups of three digits that spaces separate. */
 const NUMBER =
   /^([-−+]?\s*[$€£]?\s*[-−]?)(\d+(?:[.,'’]\d+|[ \u00a0\u202f]\d{3}(?![\d-]))*)(\s*%|\s*[€$£])?(?=$|[\s,;&])/;
 
-/** @param at where the number begins */
+/** @param at where the number or text begins */
 function conditionAt(
   filter: string,
   at: number,
-  { name, title, numeric, unit }: ReportColumn,
+  column: ReportColumn,
   signs: string,
-  { rows, currency, hasCommas }: Reading,
+  reading: Reading,
 ): Part {
-  const compare = COMPARE[ALIKE[signs] ?? signs];
-  const wrong = (fault: string): Part => ({ end: at, fault });
+  const { name, title, numeric, unit } = column;
+  const { rows, currency, numbers } = reading;
+  const typed = ALIKE[signs] ?? signs.toLowerCase();
   // An id is a number, too.
   if (!numeric && !rows.some((row) => typeof cellOf(row, name) === 'number'))
-    return wrong(`${title} is no column of numbers: write the text that you look for alone.`);
-  if (compare === undefined) return wrong(`“${signs}” is not understood: write >, >=, <, <= or =.`);
+    return textAt(filter, at, column, typed);
+  const compare = COMPARE[typed];
+  const wrong = (fault: string): Part => ({ end: at, fault });
+  if (compare === undefined) return wrong(unknownSign(signs));
   const [whole, before = '', digits = '', after = ''] = NUMBER.exec(filter.slice(at)) ?? [];
   if (whole === undefined) {
-    const [typed = ''] = /^[^\s;]*/.exec(filter.slice(at)) ?? [];
+    const [word = ''] = /^[^\s;]*/.exec(filter.slice(at)) ?? [];
     return wrong(
-      typed === ''
+      word === ''
         ? `A number is missing after ${title} ${signs}.`
-        : `“${typed}” is no number: write one such as 1000, 1,000 or 0.5.`,
+        : `“${word}” is no number: write one such as 1000, 1,000 or 0.5.`,
     );
   }
-  const value = numberIn(digits, hasCommas);
+  const value = numberIn(digits, numbers.hasCommas);
   if (typeof value === 'string') return wrong(value);
   const [symbol = ''] = /[$€£]/.exec(before + after) ?? [];
   if (after.includes('%') && unit !== 'share')
     return wrong(`“${whole.trim()}” has %, but ${title} is no percentage: write the number alone.`);
-  const isOther = CURRENCIES[symbol]?.test(currencyOf(rows, currency) ?? '') === false;
+  const its = currencyOf(rows, currency);
+  const isOther = CURRENCIES[symbol]?.test(its ?? '') === false;
   if (symbol !== '' && (unit !== 'money' || isOther))
     return wrong(`“${whole.trim()}” does not fit: ${title} is not in ${symbol}; write the number alone.`);
   // Percentages are kept as they are shown: 0.5 is 0.5 %.
@@ -152,15 +186,48 @@ function conditionAt(
     const cell = cellOf(row, name);
     return typeof cell === 'number' && compare(cell, limit);
   };
-  return { end: at + whole.length, test, isCondition: true };
+  const shown = numeric ? numbers.exact(limit, unit, its) : limit;
+  return {
+    end: at + whole.length,
+    test,
+    told: `${title} ${SHOWN[typed] ?? typed} ${shown}`,
+    isCondition: true,
+  };
 }
 
-const GROUPED = /^\d{1,3}(,\d{3})+(\.\d+)?$/;
+const unknownSign = (signs: string) => `“${signs}” is not understood: write >, >=, <, <= or =.`;
+
+/** Of a column of days, which are compared, or of texts, which contain what is written. @param at where that begins */
+function textAt(filter: string, at: number, { name, title }: ReportColumn, sign: string): Part {
+  const [whole, quoted, word] = /^(?:"([^"]+)"|([^\s,;]+))/.exec(filter.slice(at)) ?? [];
+  const text = quoted ?? word ?? '';
+  const wrong = (fault: string): Part => ({ end: at, fault });
+  const part = (told: string, test: (cell: string) => boolean): Part => ({
+    end: at + (whole ?? '').length,
+    test: (row) => test(textOf(cellOf(row, name))),
+    told: `${title} ${told}`,
+    isCondition: true,
+  });
+  const compare = COMPARE[sign];
+  if (compare === undefined && sign !== 'contains') return wrong(unknownSign(sign));
+  if (text === '') return wrong(`A ${name === 'date' ? 'date' : 'text'} is missing after ${title} ${sign}.`);
+  if (name === 'date' && compare !== undefined)
+    return DATE.test(text)
+      ? part(`${SHOWN[sign] ?? sign} ${text}`, (cell) => compare(cell, text))
+      : wrong(`“${text}” is no date: write one such as 2026-11-20.`);
+  if (sign !== '=' && sign !== 'contains')
+    return wrong(`“${sign}” does not fit: ${title} is text; write ${title} = and a part of it.`);
+  return part(`contains “${text}”`, (cell) => cell.toLowerCase().includes(text.toLowerCase()));
+}
+
+const GROUPED = /^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/;
+/** One and a half, or 1500. */
+const TWO_READINGS = /^[1-9]\d{0,2}[.,]\d{3}$/;
 
 /** @returns the number, or why it is none: another reading of its signs would be another number */
 function numberIn(digits: string, hasCommas: boolean): number | string {
-  // Where 1,500 is one and a half, and 1.500 is 1500, either is written by mistake.
-  if (hasCommas && /[.,]\d{3}$/.test(digits) && !/[.,].*[.,]/.test(digits))
+  // In English 1,500 has one reading, and 1.500 is written by those who write 1500 so.
+  if (TWO_READINGS.test(digits) && (hasCommas || digits.includes('.')))
     return `“${digits}” has two readings: write 1500 without a separator, and decimals as 1.5.`;
   if (/^\d+(\.\d+)?$/.test(digits)) return Number(digits);
   if (GROUPED.test(digits)) return Number(digits.replaceAll(',', ''));

@@ -49,8 +49,12 @@ export function ReportTable(props: TableProps) {
   const isByDay = meta.split.includes('date') || largest === undefined;
   const sort = view.sort || (isByDay ? '' : `-${largest.name}`);
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort]);
-  const { rows: found, fault } = useMemo(
-    () => filterRows(view.filter, { rows: sorted, columns, currency, hasCommas: numbers.hasCommas }),
+  const {
+    rows: found,
+    fault,
+    understood,
+  } = useMemo(
+    () => filterRows(view.filter, { rows: sorted, columns, currency, numbers }),
     [sorted, view.filter, columns, currency],
   );
   const constant = columns.filter((column) => isConstant(column, rows));
@@ -71,6 +75,11 @@ export function ReportTable(props: TableProps) {
           {found.length > MOST_ROWS ? `; the first ${numbers.whole(MOST_ROWS)} are shown, CSV has all` : ''}
         </p>
       </div>
+      {understood === null ? null : (
+        <p class="small quiet">
+          Understood: <bdi>{understood}</bdi>
+        </p>
+      )}
       {found.length === 0 ? (
         <Empty>
           {fault === null
@@ -324,7 +333,7 @@ const FILTER: readonly FieldSpec[] = [
     name: 'filter',
     label: 'Filter',
     is: 'search',
-    help: 'Text or several conditions: Clicks\u00a0>\u00a01,000 and CTR\u00a0>=\u00a00.5%',
+    help: 'Text or conditions: Clicks\u00a0>\u00a01,000 and Date\u00a0>=\u00a02026-11-20 and Campaign contains\u00a0brand',
   },
 ];
 
