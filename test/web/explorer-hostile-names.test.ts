@@ -9,6 +9,7 @@ import { namesIn } from '../../src/web/explorer/diff-rows.js';
 import { filterRows } from '../../src/web/explorer/filter.js';
 import { groupRows, rowsBy } from '../../src/web/explorer/group.js';
 import { valueOver, withMeasures } from '../../src/web/explorer/measures.js';
+import { numbersIn } from '../../src/web/explorer/numbers.js';
 import type { Meta, Row } from '../../src/web/explorer/parse.js';
 import { combine } from '../../src/web/explorer/several.js';
 
@@ -68,7 +69,7 @@ function made(rows: readonly Row[], isPlain: boolean) {
     total: [...compareTotals(report, report, summed).changes.values()],
     sorted: ALL_NAMES.map((name) => cells(sortRows(rows, `-${named(name)}`))),
     filtered: ['7', `${named('__proto__')} > 3`].map((filter) =>
-      cells(filterRows(filter, { rows, columns, currency: null, hasCommas: false }).rows),
+      cells(filterRows(filter, { rows, columns, currency: null, numbers: numbersIn('en-US') }).rows),
     ),
     together: cells(combine([{ id: '1', name: 'Acme', report }]).rows),
   };

@@ -151,6 +151,12 @@ describe('a report', () => {
       .toEqual([expect.stringMatching(/^Campaign name/), expect.stringMatching(/^Clicks/)]);
     const [title, total] = await page.locator('.grid-table tfoot tr').locator('th, td').allInnerTexts();
     expect([title, total]).toEqual(['Total', expect.stringMatching(/^[\d,]+$/)]);
+    // The charted measure and the one of the filter are both in view.
+    await page.getByLabel('Filter').fill('spent > 0');
+    await expect.poll(async () => (await heads.allInnerTexts())[2]).toMatch(/^Spent/);
+    const frame = await page.getByRole('region', { name: 'Rows of the report' }).boundingBox();
+    const third = await heads.nth(2).boundingBox();
+    expect((third?.x ?? 0) + (third?.width ?? 0)).toBeLessThanOrEqual((frame?.x ?? 0) + (frame?.width ?? 0));
     expect(await axe()).toEqual([]);
     expect(faults).toEqual([]);
   });
@@ -758,7 +764,12 @@ describe('pins', () => {
     const [newest] = await table.locator('tbody tr').allInnerTexts();
     expect(newest).toMatch(/[\d.]+%\s+\$[\d.]+\s+\$[\d.]+$/);
     expect(await cutOff(page)).toEqual([]);
+    await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
+    await page.getByText(/^\* Reach counts people\..* Its total is not kept in a pin\.$/).waitFor();
     await seen.shots('explorer-pinned');
+    await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Month' }).click();
+    await expect.poll(() => table.locator('tbody tr').first().textContent()).toMatch(/^[A-Z][a-z]{2} \d{4}/);
+    await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Day' }).click();
     await page.setViewportSize({ width: 390, height: 844 });
     const foot = table.getByRole('rowheader', { name: 'Sum of rows' });
     await expect.poll(() => foot.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);

@@ -4,17 +4,24 @@ import { chosenFirst, type ReportColumn } from './columns.js';
 import { textOf } from './filter.js';
 import { type Cell, cellOf, type Row } from './parse.js';
 
-/** Texts first, then the charted measure, then the others; on a phone the measures follow the first text. */
+/**
+ * Texts first, then the charted measure, then the others.
+ * On a phone the measures follow the first text, and those that the filter compares the charted one. @param compared their names
+ */
 export function inOrder<C extends Pick<ReportColumn, 'name' | 'numeric'>>(
   columns: readonly C[],
   metric: string,
   narrow: boolean,
+  compared: readonly string[] = [],
 ): C[] {
   const texts = columns.filter(({ numeric }) => !numeric);
-  const measures = chosenFirst(
+  const [charted, ...others] = chosenFirst(
     columns.filter(({ numeric }) => numeric),
     metric,
   );
+  const isNext = ({ name }: C) => narrow && compared.includes(name);
+  const measures =
+    charted === undefined ? [] : [charted, ...others.filter(isNext), ...others.filter((one) => !isNext(one))];
   const lead = narrow ? texts.slice(0, 1) : texts;
   return [...lead, ...measures, ...texts.slice(lead.length)];
 }

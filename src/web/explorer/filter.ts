@@ -10,6 +10,8 @@ export interface Filtered {
   readonly fault: string | null;
   /** In words, `Clicks > 1,000 and “acme”`. Null: there is no filter, or a fault. */
   readonly understood: string | null;
+  /** The columns of its conditions, by name. */
+  readonly compared: readonly string[];
 }
 
 /** What a filter is read with. */
@@ -26,7 +28,7 @@ type Test = (row: Row) => boolean;
 
 /** A part of a filter, and where it ends. */
 type Part = Readonly<
-  { end: number; test: Test; told: string; isCondition: boolean } | { end: number; fault: string }
+  { end: number; test: Test; told: string; column: string | null } | { end: number; fault: string }
 >;
 
 /** From an address it may be of any length, and reading takes the square of it. */
@@ -48,11 +50,12 @@ export function filterRows(filter: string, reading: Reading): Filtered {
     if (part !== null) parts.push(part);
     at = part?.end ?? at + gap.length + joint.length;
   }
-  const refused = (fault: string): Filtered => ({ rows: [], fault, understood: null });
+  const refused = (fault: string): Filtered => ({ rows: [], fault, understood: null, compared: [] });
   for (const part of parts) if ('fault' in part) return refused(part.fault);
   const read = parts.flatMap((part) => ('test' in part ? part : []));
   const either = joints.find((joint) => /[o|]/i.test(joint));
-  const hasConditions = read.some(({ isCondition }) => isCondition);
+  const compared = read.flatMap(({ column }) => column ?? []);
+  const hasConditions = compared.length > 0;
   if (hasConditions && either !== undefined)
     return refused(`“${either}” is not possible: all conditions apply together.`);
   // Among texts alone they are texts, too.
@@ -61,6 +64,7 @@ export function filterRows(filter: string, reading: Reading): Filtered {
     rows: all.length === 0 ? rows : rows.filter((row) => all.every(({ test }) => test(row))),
     fault: null,
     understood: all.length === 0 ? null : all.map(({ told }) => told).join(' and '),
+    compared,
   };
 }
 
@@ -74,7 +78,7 @@ const textPart = (text: string, end: number) => ({
   end,
   test: contains(text),
   told: `“${text}”`,
-  isCondition: false,
+  column: null,
 });
 
 /** A condition, or a word. What looks like a condition and is none may be a text that some row has. */
@@ -191,7 +195,7 @@ function conditionAt(
     end: at + whole.length,
     test,
     told: `${title} ${SHOWN[typed] ?? typed} ${shown}`,
-    isCondition: true,
+    column: name,
   };
 }
 
@@ -206,7 +210,7 @@ function textAt(filter: string, at: number, { name, title }: ReportColumn, sign:
     end: at + (whole ?? '').length,
     test: (row) => test(textOf(cellOf(row, name))),
     told: `${title} ${told}`,
-    isCondition: true,
+    column: name,
   });
   const compare = COMPARE[sign];
   if (compare === undefined && sign !== 'contains') return wrong(unknownSign(sign));

@@ -2,15 +2,14 @@
 import { useState } from 'preact/hooks';
 import { moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
-import { Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
+import { Card, Name, Tag, Wait } from '../ui/parts.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted } from './numbers.js';
 import { breathe, parseReport } from './parse.js';
 import { linksOf, type Pin, pinPath, questionOf, splitWords } from './pinned.js';
 import { FIRST_QUESTION, readView } from './question.js';
-import { arrangedBy } from './report-rows.js';
-import { ReportTable } from './report-table.js';
+import { ChartAndRows } from './report-rows.js';
 import { toldPeriod } from './spans.js';
 import { useTeam } from './team.js';
 
@@ -26,7 +25,7 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
   const loaded = useLoad(path, async (signal) => {
     const answer = await parseReport((await api.raw(`${path}?_format=json`, signal)).text, breathe);
     // Of a pin, the answer has what the list of pins has.
-    return { pin: answer.meta as typeof answer.meta & Omit<Pin, 'id'>, ...arrangedBy(answer, 'day', null) };
+    return { pin: answer.meta as typeof answer.meta & Omit<Pin, 'id'>, report: answer };
   });
   return (
     <View title="Pinned rows" lead="As the platform sent them when they were pinned.">
@@ -34,7 +33,7 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
         <a href="#/pins">All pins</a>
       </p>
       <Wait of={loaded}>
-        {({ pin, columns, report }) => {
+        {({ pin, report }) => {
           const advertiserId = String(pin.advertiserId ?? '');
           const advertiser = nameOf(advertiserId);
           const title = endpointTitle(pin.endpoint);
@@ -46,15 +45,12 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
                 title={title}
                 subject={advertiser ?? `advertiser ${advertiserId || 'unknown'}`}
               />
-              {report.rows.length === 0 ? (
-                <Empty>The pin has no rows.</Empty>
-              ) : (
-                <ReportTable
-                  {...{ question, view, report, columns, spans: new Map() }}
-                  about={{ title, advertiser, nameOf, currency: null }}
-                  setView={(part) => setView((was) => ({ ...was, ...part }))}
-                />
-              )}
+              <ChartAndRows
+                {...{ question, view, report }}
+                about={{ title, advertiser, nameOf, currency: null }}
+                setView={(part) => setView((was) => ({ ...was, ...part }))}
+                isPinned
+              />
             </>
           );
         }}

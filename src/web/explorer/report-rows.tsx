@@ -18,10 +18,13 @@ interface RowsProps extends Viewed {
   /** Totals are shown above already. */
   readonly hasTotals?: boolean;
   /** That of the platform's rows, beside that of the table. */
-  readonly csv: ComponentChildren;
+  readonly csv?: ComponentChildren;
+  /** The rows are as they were pinned: there is no form to ask for others, and no total but their sums. */
+  readonly isPinned?: boolean;
 }
 
-export function ChartAndRows({ report: loaded, hasTotals = false, csv, ...viewed }: RowsProps) {
+export function ChartAndRows(props: RowsProps) {
+  const { report: loaded, hasTotals = false, csv, isPinned = false, ...viewed } = props;
   const { about, view } = viewed;
   const { currency } = about;
   const { columns, measures, report, spans } = useMemo(
@@ -34,10 +37,12 @@ export function ChartAndRows({ report: loaded, hasTotals = false, csv, ...viewed
   return (
     <>
       {hasTotals ? null : <Totals report={loaded} measures={measures} currency={currency} />}
-      {metric === undefined ? null : <ReportChart {...viewed} {...{ report, measures, metric, spans }} />}
+      {metric === undefined || (isPinned && spans.length === 0) ? null : (
+        <ReportChart {...viewed} {...{ report, measures, metric, spans }} />
+      )}
       <ReportTable
         {...viewed}
-        {...{ report, columns, csv }}
+        {...{ report, columns, csv, isPinned }}
         spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
       />
     </>

@@ -34,6 +34,7 @@ interface TableProps extends Viewed {
   readonly spans: ReadonlyMap<string, Span>;
   /** That of the platform's rows, beside that of the table. */
   readonly csv?: ComponentChildren;
+  readonly isPinned: boolean;
 }
 
 export function ReportTable(props: TableProps) {
@@ -53,6 +54,7 @@ export function ReportTable(props: TableProps) {
     rows: found,
     fault,
     understood,
+    compared,
   } = useMemo(
     () => filterRows(view.filter, { rows: sorted, columns, currency, numbers }),
     [sorted, view.filter, columns, currency],
@@ -87,7 +89,7 @@ export function ReportTable(props: TableProps) {
             : 'The filter is not understood, so no rows are shown. Correct it above.'}
         </Empty>
       ) : (
-        <FoundRows {...props} {...{ found, sort, others, narrow }} />
+        <FoundRows {...props} {...{ found, sort, others, narrow, compared }} />
       )}
       <div class="small quiet">
         {meta.firstProvisionalDate === undefined ? null : <p>{PROVISIONAL} marks provisional days.</p>}
@@ -95,7 +97,7 @@ export function ReportTable(props: TableProps) {
           <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
         )}
       </div>
-      <HowCalculated {...{ columns, unknown, meta }} by={spanIn(view.by)} />
+      <HowCalculated {...props} {...{ unknown, meta }} by={spanIn(view.by)} />
     </Card>
   );
 }
@@ -106,10 +108,12 @@ interface FoundProps extends TableProps {
   /** Columns with values of their own in each row. */
   readonly others: readonly ReportColumn[];
   readonly narrow: boolean;
+  /** Columns that the filter compares. */
+  readonly compared: readonly string[];
 }
 
 /** The rows that the filter leaves, in columns of which each has its room. */
-function FoundRows({ found, sort, others, narrow, ...props }: FoundProps) {
+function FoundRows({ found, sort, others, narrow, compared, ...props }: FoundProps) {
   const { report, columns, spans, view, setView } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
@@ -118,12 +122,12 @@ function FoundRows({ found, sort, others, narrow, ...props }: FoundProps) {
   const behind = [...ids.values()];
   // Before they are put in order: on a phone the first of the shown texts leads.
   const inColumns = others.filter((column) => !behind.includes(column));
-  const ordered = inOrder(inColumns, view.metric, narrow);
+  const ordered = inOrder(inColumns, view.metric, narrow, compared);
   // On a phone what a row is about stands in the column that stays in view.
   const under = narrow ? ordered.slice(1).filter(({ numeric }) => !numeric) : [];
   const varied = ordered.map((column, index) => {
     const own = roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0);
-    const room = index === 0 && under.length > 0 ? UNDER_ROOM : own;
+    const room = index === 0 && narrow ? HELD_ROOM : own;
     return {
       ...column,
       width: index === 0 ? Math.max(room, ...feet.map(({ title }) => boldRoom(title))) : room,
@@ -196,7 +200,8 @@ const hasNoSums = ({ name, noSum }: ReportColumn, rows: readonly Row[]): boolean
 
 /** Approximate characters. */
 const ID_ROOM = 4;
-const UNDER_ROOM = 20;
+/** Beside it two measures are in view on a phone. */
+const HELD_ROOM = 14;
 
 /** Names lead: the columns of ids, by the column of names that each is shown behind. */
 function idsBehind(
@@ -280,18 +285,23 @@ function roomOf(
 
 const boldRoom = (text: string): number => Math.ceil(text.length * 1.05) + 2;
 
-interface HowProps extends Pick<TableProps, 'columns'>, Pick<Report, 'meta'> {
+interface HowProps extends Pick<TableProps, 'columns' | 'isPinned'>, Pick<Report, 'meta'> {
   /** Columns that are left out. */
   readonly unknown: readonly ReportColumn[];
   readonly by: string;
 }
 
 /** Says once, also for chart and comparison, which columns have no sum and why, and which the page calculates. */
-function HowCalculated({ columns, unknown, meta, by }: HowProps) {
+function HowCalculated({ columns, isPinned, unknown, meta, by }: HowProps) {
   const noSums = columns.filter(({ noSum }) => noSum !== null);
   const calculated = columns.filter(({ ratio }) => ratio !== null);
   if (noSums.length + calculated.length === 0) return null;
-  const ofTotal = totalsOf(meta) === null ? '' : ' The total is the platform’s own, for the whole period.';
+  const ofTotal =
+    totalsOf(meta) !== null
+      ? ' The total is the platform’s own, for the whole period.'
+      : isPinned
+        ? ' Its total is not kept in a pin.'
+        : '';
   return (
     <details class="small quiet">
       <summary>How is this calculated?</summary>
