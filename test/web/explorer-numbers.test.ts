@@ -1,7 +1,7 @@
 /** Differences as the explorer shows them: they agree with the two numbers that stand beside them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { numbersIn, type Unit } from '../../src/web/explorer/numbers.js';
+import { differsRounded, numbersIn, type Unit } from '../../src/web/explorer/numbers.js';
 
 const numbers = numbersIn('en-US');
 const { full, signed } = numbers;
@@ -27,6 +27,18 @@ const values = fc.oneof(
   fc.integer({ min: -1e6, max: 1e6 }).map((thousandths) => thousandths / 1000),
   fc.integer({ min: -1e9, max: 1e9 }),
 );
+
+it('a total is told to be of the exact numbers only where the rounded ones have another sum', () => {
+  const parts = [12_329.0351, 4790.9351, 549.7251];
+  expect(differsRounded(parts, 17_669.6953, 'money')).toBe(true);
+  expect(differsRounded([12_329.04, 4790.94], 17_119.98, 'money')).toBe(false);
+  // The total of something else, too many parts, one part, and no total.
+  expect(differsRounded(parts, 18_000, 'money')).toBe(false);
+  expect(differsRounded(Array(21).fill(0.015), 0.315, 'money')).toBe(false);
+  expect(differsRounded(Array(20).fill(0.015), 0.3, 'money')).toBe(true);
+  expect(differsRounded([0.015, null], 0.015, 'money')).toBe(false);
+  expect(differsRounded(parts, null, 'money')).toBe(false);
+});
 
 describe('a difference', () => {
   it('is that of both numbers as they are shown, of money, counts and percentages', () => {

@@ -103,6 +103,22 @@ const PLAIN = new Map(
 const roundedTo = (value: number, decimals: number): number =>
   Number(PLAIN.get(decimals)?.format(value) ?? value);
 
+/** With more parts nobody adds them up. */
+const MOST_PARTS = 20;
+
+/** What stands below numbers that {@link differsRounded} finds. */
+export const ROUNDED = '* Numbers are rounded; the total is of the exact ones.';
+
+/** Whether numbers as they are shown have another sum than their total as it is shown, though the exact ones have that sum. */
+export function differsRounded(parts: readonly (number | null)[], total: number | null, unit: Unit): boolean {
+  const told = parts.flatMap((part) => part ?? []);
+  if (total === null || unit === 'share' || told.length < 2 || told.length > MOST_PARTS) return false;
+  const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+  const shown = (value: number) => roundedTo(value, decimalsOf(value, unit));
+  const isApart = (one: number, other: number) => Math.abs(one - other) > 0.0005;
+  return !isApart(sumOf(told), total) && isApart(sumOf(told.map(shown)), shown(total));
+}
+
 function styleOf(unit: Unit, currency: string | null): Intl.NumberFormatOptions {
   if (unit === 'share') return { style: 'unit', unit: 'percent' };
   return unit === 'money' && currency !== null ? { style: 'currency', currency } : {};

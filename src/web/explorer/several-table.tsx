@@ -16,6 +16,7 @@ import { totalOf } from './compare.js';
 import { useIsForbidden } from './forbidden.js';
 import { allColumnsOf, valueOver } from './measures.js';
 import { isNotKnownThen } from './not-known-then.js';
+import { differsRounded, ROUNDED } from './numbers.js';
 import type { Row } from './parse.js';
 import { ofOne, reportHref, type Viewed } from './question.js';
 import { currenciesIn, type Part } from './several.js';
@@ -50,20 +51,31 @@ export function AdvertisersTable(props: TableProps) {
         title: column.title,
         numeric: true,
         by: (line) => line.valueOf(column),
-        cell: (line) => <Value line={line} column={column} />,
+        cell: (line) => (
+          <span>
+            <Value line={line} column={column} />
+            {line.load === null && isRounded(line, column) ? '*' : null}
+          </span>
+        ),
       }),
     ),
   ];
+  const lines = loads.map((load) => lineOf(load, props));
+  const sums = sumsOf(props);
+  const ofIts = (sum: Line) => lines.filter(({ currency }) => sums.length === 1 || currency === sum.currency);
+  const isRounded = (sum: Line, column: ReportColumn) =>
+    column.ratio === null &&
+    differsRounded(
+      ofIts(sum).map((line) => line.valueOf(column)),
+      sum.valueOf(column),
+      column.unit,
+    );
+  const hasRounded = sums.some((sum) => measures.some((column) => isRounded(sum, column)));
   const noSums = measures.filter(({ noSum }) => noSum !== null && noSum !== MIXED);
   return (
     <>
-      <DataTable
-        caption="Advertisers"
-        rows={loads.map((load) => lineOf(load, props))}
-        keyOf={({ key }) => key}
-        columns={columns}
-        feet={sumsOf(props)}
-      />
+      <DataTable caption="Advertisers" rows={lines} keyOf={({ key }) => key} columns={columns} feet={sums} />
+      {hasRounded ? <p class="small quiet">{ROUNDED}</p> : null}
       {noSums.length === 0 ? null : (
         <p class="small quiet">
           {noSums.map(({ title }) => title).join(', ')}: the platform’s own for each advertiser, and no sum. A
