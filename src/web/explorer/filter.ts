@@ -37,8 +37,9 @@ const MAX_CHARS = 1000;
 /** @returns the rows that have all texts in any cell, regardless of case, and fulfil all conditions */
 export function filterRows(filter: string, reading: Reading): Filtered {
   const { rows } = reading;
+  const refused = (fault: string): Filtered => ({ rows: [], fault, understood: null, compared: [] });
   if (filter.length > MAX_CHARS)
-    return { rows: [], fault: `The filter is longer than ${MAX_CHARS} characters: write a shorter one.` };
+    return refused(`The filter is longer than ${MAX_CHARS} characters: write a shorter one.`);
   const parts: Part[] = [];
   const joints: string[] = [];
   for (let at = 0; at < filter.length; ) {
@@ -50,7 +51,6 @@ export function filterRows(filter: string, reading: Reading): Filtered {
     if (part !== null) parts.push(part);
     at = part?.end ?? at + gap.length + joint.length;
   }
-  const refused = (fault: string): Filtered => ({ rows: [], fault, understood: null, compared: [] });
   for (const part of parts) if ('fault' in part) return refused(part.fault);
   const read = parts.flatMap((part) => ('test' in part ? part : []));
   const either = joints.find((joint) => /[o|]/i.test(joint));
