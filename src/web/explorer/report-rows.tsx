@@ -84,7 +84,7 @@ function fitting(...of: Parameters<typeof numbers.full>): string {
 const NO_SPANS: ReadonlyMap<string, Span> = new Map();
 
 /** The columns with those that are calculated, and the rows by day, week or month. */
-export function arrangedBy(loaded: Report, by: SpanName, currency: string | null) {
+function arrangedBy(loaded: Report, by: SpanName, currency: string | null) {
   const { rows, meta } = loaded;
   const { own, columns } = allColumnsOf(rows, currency);
   const period = meta.split.includes('date') ? periodOf(loaded) : null;
