@@ -765,6 +765,7 @@ describe('pins', () => {
     expect(newest).toMatch(/[\d.]+%\s+\$[\d.]+\s+\$[\d.]+$/);
     expect(await cutOff(page)).toEqual([]);
     await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
+    await page.getByText('How is this calculated?').click();
     await page.getByText(/^\* Reach counts people\..* Its total is not kept in a pin\.$/).waitFor();
     await seen.shots('explorer-pinned');
     await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Month' }).click();

@@ -130,9 +130,9 @@ function columnAt(
 
 function unknownIn(name: string, signs: string, columns: readonly ReportColumn[]): string {
   const known = columns.map(({ title }) => title).join(', ');
-  return name === ''
-    ? `A column is missing before “${signs}”; columns are ${known}.`
-    : `“${name}” is not the name of one column; columns are ${known}.`;
+  if (name === '') return `A column is missing before “${signs}”; columns are ${known}.`;
+  const many = columns.filter(({ title }) => title.toLowerCase().startsWith(name.toLowerCase())).length > 1;
+  return `${many ? 'Several columns begin with' : 'No column is called'} “${name}”; columns are ${known}.`;
 }
 
 const COMPARE: Readonly<Record<string, <T extends number | string>(a: T, b: T) => boolean>> = {
