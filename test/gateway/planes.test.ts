@@ -227,7 +227,7 @@ describe('the pages about errors', () => {
     for (const [code, { title }] of Object.entries(CATALOGUE)) {
       const page = await gateway.call(`/docs/errors/${code}`);
       expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-      expect(page.text).toContain(`<code>${code}</code>`);
+      expect(page.text).toContain(` ${code}</code>`);
       expect(page.text).toContain(title);
     }
   });

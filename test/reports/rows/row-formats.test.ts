@@ -231,7 +231,7 @@ describe('names of columns', () => {
     ['date,', /column names/],
     [',date', /column names/],
     ['date,spent,date', /names date twice/],
-    [Array.from({ length: 257 }, (_, at) => `c${at}`).join(), /more than 256/],
+    [Array.from({ length: 257 }, (_, at) => `c${at}`).join(), /at most 256/],
   ])('as %j are refused', (given, message) => {
     expect(faultsOf(given)).toEqual([expect.stringMatching(message)]);
   });
