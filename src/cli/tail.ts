@@ -141,7 +141,7 @@ export const addRequestsCommands = group(
       outcome: null,
       part: {
         flag: '--part <part>',
-        about: 'only reports that failed by this part: platform or credential, as of its incidents in status',
+        about: 'only reports that failed by this part: platform, or credential (the token)',
       },
       team: { flag: '--team <team>', about: 'only this team', read: readId },
       since: {

@@ -57,6 +57,11 @@ it('an incident names its first requests and leads to the others, and failed rep
   await incident.getByText(/^failed calls: status 500: \d+$/).waitFor({ timeout: 30_000 });
   for (const id of ids.slice(0, 3)) await incident.getByTitle(id).waitFor();
   await page.getByText('5 failed reports, all in incidents; 1 refused').waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect
+    .poll(() => incident.evaluate((one) => one.scrollWidth - one.clientWidth))
+    .toBeLessThanOrEqual(0);
+  await page.setViewportSize({ width: 1280, height: 900 });
   await shots('console-incident');
   await incident.getByRole('link', { name: 'and 2 more' }).click();
   await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor();

@@ -51,7 +51,7 @@ export function Audit() {
   return (
     <View
       title="Audit"
-      lead="Who changed what, when and from which address, newest first. It is complete, and contains no secrets."
+      lead="Who changed what, when and from which address, newest first: the last 100,000 changes, without secrets."
     >
       <Lately filter={filter} />
       <Card>

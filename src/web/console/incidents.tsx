@@ -44,7 +44,8 @@ function RequestIds({ of }: { readonly of: Row }) {
   const { failedReports, requestIds = [] } = of;
   const rest = failedReports - requestIds.length;
   return (
-    <>
+    // One box: on a phone a cell lays its children side by side.
+    <span>
       {requestIds.map((id) => (
         <span key={id}>
           <RequestLink id={id} />{' '}
@@ -57,7 +58,7 @@ function RequestIds({ of }: { readonly of: Row }) {
         </a>
       )}
       {failedReports === 0 ? 'none' : null}
-    </>
+    </span>
   );
 }
 
