@@ -97,6 +97,26 @@ it('my access says in words what a scope allows', async () => {
     .toEqual(['Reads reports, from the cache if possible. report:read']);
 });
 
+it('a person reads by how much totals of the platform differ from the sums of the rows', async () => {
+  const { page, faults } = await signedIn(`${gateway.data}/explorer#/access`, 'Team key', key);
+  let more = 0;
+  await page.route('**/api/v1/report/**', async (route) => {
+    const response = await route.fetch();
+    const { data, meta } = await response.json();
+    const totals = { ...meta.totals, clicks: Number(meta.totals.clicks) + more };
+    await route.fulfill({ response, json: { data, meta: { ...meta, totals } } });
+  });
+  onTestFinished(() => page.unrouteAll());
+  const query = 'endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&dateFrom=2026-01-01';
+  await page.goto(`${gateway.data}/explorer#/report?${query}&dateTo=2026-01-07`);
+  await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+  expect(await page.getByText('are not the sums of these rows').count()).toBe(0);
+  more = 7;
+  await page.goto(`${gateway.data}/explorer#/report?${query}&dateTo=2026-01-06`);
+  await page.getByText(/are not the sums of these rows: Clicks 7 more \(\+[\d.]+\s?%\)\. Rows and/).waitFor();
+  expect(faults).toEqual([]);
+});
+
 it('a person reads of a report without totals of the platform that sums of its rows are shown, and none of people', async () => {
   const { page, shots, faults } = await signedIn(`${gateway.data}/explorer#/access`, 'Team key', key);
   await page.route('**/api/v1/report/**', async (route) => {
