@@ -334,7 +334,7 @@ it('shows what a file of teams would change, and applies it only then', async ()
   await look.click();
   await page.getByText(/^1 team created; 1 team changed; 1 team kept, but not in the file\.$/).waitFor();
   const item = page.getByRole('listitem').filter({ hasText: 'by-hand' });
-  expect(await item.textContent()).toMatch(/advertisers\[1\] \[1,2\].*limits\.maxRangeDays30 400/);
+  expect(await item.textContent()).toMatch(/advertisers\[1\] → \[1,2\].*limits\.maxRangeDays30 → 400/);
   expect((await admin(gateway, 'GET', '/teams/by-hand')).advertisers).toEqual([1]);
   await shots('console-apply');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();

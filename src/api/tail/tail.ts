@@ -92,7 +92,8 @@ export function createTail({ bus, clock, logger }: TailOptions) {
     get isOn(): boolean {
       return isOn;
     },
-    note(line: Omit<TailLine, 'at'>): void {
+    /** Shows no query, so not what a report was asked for. */
+    note({ report: _asked, ...line }: Omit<TailLine, 'at'>): void {
       if (lines.length < MAX_LINES) lines.push({ at: new Date(clock.now()).toISOString(), ...line });
       else dropped += 1;
     },
