@@ -130,7 +130,8 @@ it('a person reads why a valid key of his is refused', async () => {
 it('a person who may have no keys has no such page', async () => {
   const { page } = await openKeys('two');
   await page.getByRole('button', { name: 'Open' }).click();
-  await page.getByRole('link', { name: 'My access' }).waitFor();
+  await page.getByText('There is no page “keys”.').waitFor();
   expect(await page.getByRole('link', { name: 'My keys' }).count()).toBe(0);
-  await page.getByRole('heading', { name: 'Report' }).waitFor();
+  await page.getByRole('main').getByRole('link', { name: 'Report' }).click();
+  await page.getByRole('heading', { name: 'Report', level: 1 }).waitFor();
 });
