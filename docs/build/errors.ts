@@ -22,7 +22,7 @@ const EXAMPLES: Readonly<Partial<Record<ErrorCode, GatewayErrorOptions>>> = {
       {
         param: 'filter',
         message: 'is not declared',
-        help: 'Omit filter, or ask your operator to declare it.',
+        help: 'Omit filter, or ask your operator to declare it in report.endpoints."campaigns/get".knownParameters, or in report.nonAccountParameters if it is an expression, an object or a list of objects.',
       },
     ],
   },

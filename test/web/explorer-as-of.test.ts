@@ -91,6 +91,46 @@ it('a person who asks for a time when not all days were known reads which were, 
   await expect.poll(() => lines.count()).toBe(3);
 });
 
+it('a person who asks for the end of a day when not all days were known opens those that were', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE.replace('2026-11-19', '2026-11-18'));
+  const day = dayAfter(fieldOf(gateway.clock.now()).slice(0, 10), 1);
+  gateway.clock.advance(72 * HOUR);
+  await ask(BY_DATE);
+  const { page } = await signedIn(
+    `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&asOf=${day}`,
+    'Team key',
+    key,
+  );
+  const alert = page.getByRole('alert').filter({ hasText: 'Not known then.' });
+  await alert
+    .getByText(`These days were known on ${day}, at the end of the day: 17 Nov to 18 Nov 2026.`)
+    .waitFor();
+  await alert.getByRole('link', { name: 'Show 17 Nov to 18 Nov 2026' }).click();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(2);
+});
+
+it('a person opens a pin of earlier numbers: it names their time, and the live report has the numbers of now', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE);
+  gateway.clock.advance(HOUR);
+  const asOf = fieldOf(gateway.clock.now());
+  gateway.clock.advance(HOUR);
+  const json = { endpoint: 'campaigns/get', query: `${BY_DATE}&_asOf=${asOf}:00Z` };
+  const pinned = await gateway.call('/gateway/v1/pins', { method: 'POST', key, json });
+  const { id } = pinned.json<{ id: string }>();
+  const url = `${await listenGateway(gateway)}/explorer#/pins?pin=${id}`;
+  const { page, faults } = await signedIn(url, 'Team key', key);
+  await page.getByText(`Numbers as they were on ${asOf.replace('T', ' ')} UTC.`).waitFor();
+  // They did not begin to change when they were pinned.
+  expect(await page.getByRole('link', { name: 'What changed since' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'Live report' }).click();
+  await page.getByRole('button', { name: 'What changed' }).waitFor();
+  expect(page.url()).not.toContain('asOf');
+  expect(faults).toEqual([]);
+});
+
 it('a person with several advertisers reads which one was not known then, and is not told to ask again', async () => {
   const { gateway, key, ask } = await historyScene();
   await ask(BY_DATE);

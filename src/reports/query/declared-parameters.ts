@@ -54,6 +54,7 @@ export function undeclaredParameters(
 ): FieldFault[] {
   const entries = rules.endpoints.get(endpoint)?.knownParameters ?? [];
   const declared = new Map(entries.map(declarationOf).map(({ path, kind }) => [path, kind]));
+  const setting = `report.endpoints."${endpoint}".knownParameters`;
 
   function kindOf(path: string): DeclaredKind | undefined {
     const known = rules.table.kinds.get(path);
@@ -69,12 +70,12 @@ export function undeclaredParameters(
     if (kind === undefined) {
       const message =
         'is not declared, and a team with a list of advertisers may send declared parameters only';
-      const help = `Omit ${name}, or ask your operator to declare it.`;
+      const help = `Omit ${name}, or ask your operator to declare it in ${setting}, or in report.nonAccountParameters if it is an expression, an object or a list of objects.`;
       return [{ param: path, message, help }];
     }
     const message = faultOf(kind, value, rules);
     if (message === null) return [];
-    const help = `Send ${name} as ${EXPECTED[kind]}, or ask your operator to declare another kind of value.`;
+    const help = `Send ${name} as ${EXPECTED[kind]}, or ask your operator to declare another kind of value in ${setting}, or in report.nonAccountParameters that it names no account.`;
     return [{ param: path, message, help }];
   }
 

@@ -147,7 +147,7 @@ export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountR
     });
   }
   const errors = access.undeclared?.(id) ?? [];
-  if (errors.length > 0) throw new GatewayError('undeclared_parameter', { errors, internal: TO_DECLARE });
+  if (errors.length > 0) throw new GatewayError('undeclared_parameter', { errors });
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
       detail: `The team is limited to certain advertisers, and the request names none by ${fields}.`,
@@ -156,10 +156,6 @@ export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountR
   }
   passed.add(access);
 }
-
-/** For operators, in the log. */
-const TO_DECLARE =
-  'a parameter is not declared, or not of its kind; declare it in report.endpoints.*.knownParameters, or in report.nonAccountParameters if it names no account';
 
 /** Names the value that was sent, which says nothing about which advertisers there are. */
 function describeForeign({ param, values }: NamedAccount, isOwn: (account: string) => boolean): string {

@@ -57,9 +57,11 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
   const revisions = useGet<Revisions>(aboutPath('revisions', { ...question, asOf: '' }));
   if (revisions.loading) return <Looking>Looking up which days were known then …</Looking>;
   const then = thenWords(question.asOf);
-  // Only the gateway knows when a day of the advertiser ends.
-  const data = DATE.test(question.asOf) ? [] : (revisions.value?.data ?? []);
-  const { known, allFrom } = knownThen({ data }, Date.parse(instantOf(question.asOf)));
+  const isDay = DATE.test(question.asOf);
+  // Only the gateway knows when a day of the account ends: not before this time, in whichever zone.
+  const atMs = Date.parse(isDay ? `${question.asOf}T10:00:00Z` : instantOf(question.asOf));
+  const found = knownThen({ data: revisions.value?.data ?? [] }, atMs);
+  const { known, allFrom } = isDay ? { ...found, allFrom: null } : found;
   const isSaid = known.length > 0 || allFrom !== null;
   return (
     <div class="note warn stack" role="alert">
@@ -69,7 +71,7 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
           ? error.problem.detail
           : known.length === 0
             ? `None of these days was known on ${then}.`
-            : `${toldCount(known)} known on ${then}: ${toldRuns(known)}.`}
+            : `${isDay ? 'These days were' : toldCount(known)} known on ${then}: ${toldRuns(known)}.`}
         {allFrom === null ? '' : ` All of them are known from ${thenWords(allFrom)} on.`}
       </p>
       <p class="row">

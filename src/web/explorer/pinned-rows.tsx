@@ -8,7 +8,7 @@ import { endpointTitle } from './endpoints.js';
 import { counted } from './numbers.js';
 import { breathe, parseReport } from './parse.js';
 import { linksOf, type Pin, pinPath, questionOf, splitWords } from './pinned.js';
-import { FIRST_QUESTION, readView } from './question.js';
+import { FIRST_QUESTION, readView, thenWords } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { toldPeriod } from './spans.js';
 import { useTeam } from './team.js';
@@ -28,7 +28,7 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
     return { pin: answer.meta as typeof answer.meta & Omit<Pin, 'id'>, report: answer };
   });
   return (
-    <View title="Pinned rows" lead="As the platform sent them when they were pinned.">
+    <View title="Pinned rows" lead="They do not change any more.">
       <p>
         <a href="#/pins">All pins</a>
       </p>
@@ -43,6 +43,7 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
               <PinHead
                 {...{ id, pin }}
                 title={title}
+                asOf={question.asOf}
                 subject={advertiser ?? `advertiser ${advertiserId || 'unknown'}`}
               />
               <ChartAndRows
@@ -67,9 +68,11 @@ interface HeadProps extends OfPin {
   readonly id: string;
   readonly title: string;
   readonly subject: string;
+  /** The earlier time that the numbers are of; empty: that of pinning. */
+  readonly asOf: string;
 }
 
-function PinHead({ id, pin, title, subject }: HeadProps) {
+function PinHead({ id, pin, title, subject, asOf }: HeadProps) {
   return (
     <Card>
       <h2>
@@ -84,6 +87,7 @@ function PinHead({ id, pin, title, subject }: HeadProps) {
         Pinned on <PinnedBy pin={pin} isLong />, {counted(pin.rowCount, 'row')} {splitWords(pin.split)}{' '}
         <PinState pin={pin} />
       </p>
+      {asOf === '' ? null : <p>Numbers as they were on {thenWords(asOf)}.</p>}
       <p class="row">
         <PinLinks id={id} pin={pin} />
         <a href={`${pinPath(id)}?_format=json`} download={`${id}.json`}>

@@ -24,15 +24,15 @@ export function questionOf({ endpoint, query }: Pick<Pin, 'endpoint' | 'query'>)
 
 /**
  * The pages of what the platform changed of these rows since they were pinned, and of the numbers of now.
- * @returns null for what the page cannot show
+ * @returns null for what the page cannot show: numbers of an earlier time did not begin to change when they were pinned
  */
 export function linksOf(id: string, pin: Omit<Pin, 'id'>) {
   const question = questionOf(pin);
   return {
-    live: question && reportHref(question),
+    live: question && reportHref({ ...question, asOf: '' }),
     changed:
-      question && pin.revision !== null
-        ? reportHref({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` })
+      question && question.asOf === '' && pin.revision !== null
+        ? reportHref(question, { panel: 'diff', between: `${id},latest` })
         : null,
   };
 }

@@ -138,19 +138,17 @@ describe('a limited team', () => {
     [['a'], { a: [] }],
   ])('may not send %j of a body', (names, body) => expect(named(faultsOf(body))).toEqual(names));
 
-  it('is told what to send instead, then to ask its operator, without names of settings', () => {
+  it('is told what to send instead, then which setting an operator may change', () => {
     expect(faultsIn('filter=x')).toEqual([
       {
         param: 'filter',
         message: 'is not declared, and a team with a list of advertisers may send declared parameters only',
-        help: 'Omit filter, or ask your operator to declare it.',
+        help: 'Omit filter, or ask your operator to declare it in report.endpoints."campaigns/get".knownParameters, or in report.nonAccountParameters if it is an expression, an object or a list of objects.',
       },
     ]);
     const [fault] = faultsIn('limit=all');
     expect(fault?.message).toBe('must be a whole number without sign or leading zero, at most 16 digits');
-    expect(fault?.help).toMatch(
-      /^Send limit as a whole number .*, or ask your operator to declare another kind of value\.$/,
-    );
+    expect(fault?.help).toMatch(/^Send limit as a whole number .*, or ask your operator .*knownParameters/);
   });
 });
 
