@@ -96,10 +96,8 @@ export function createIncidents(options: IncidentsOptions) {
     const now = JSON.stringify(
       spansOf(seen).map(({ part, untilMs, cause }) => [part, untilMs, untilMs !== null && cause]),
     );
-    if (now === '[]' && noted === null) {
-      noted = now;
-      if (!(await read()).some(({ until }) => until === null)) return;
-    }
+    // What an earlier process left open is over: nothing fails now.
+    if (now === '[]' && noted === null && !(await read()).some(({ until }) => until === null)) noted = now;
     const isFollowed = atMs < followedUntilMs && atMs - writtenAtMs >= EVERY_MS;
     if (now === noted && !isFollowed) return;
     const all = await count(noteIncidents(await read(), seen), seen.nowMs);

@@ -1,4 +1,4 @@
-/** Which failed reports an incident names by their request ids. */
+/** What is kept of an incident: its end, and the request ids of its first failed reports. */
 import { expect, it } from 'vitest';
 import { createIncidents } from '../../src/server/keep-incidents.js';
 import { NO_FAILURES } from '../../src/telemetry/failures.js';
@@ -6,6 +6,38 @@ import type { Incident } from '../../src/telemetry/incidents.js';
 import { createStandingClock, MINUTE, NOON, SECOND } from '../support/test-clock.js';
 
 const iso = (ms: number) => new Date(ms).toISOString();
+
+/** Documents that hold this one text. */
+function createDocument(text: string) {
+  return {
+    create: async () => text,
+    get: async () => text,
+    replace: async (_key: string, _before: string | null, after: string | null) => {
+      text = after ?? '[]';
+      return true;
+    },
+  };
+}
+
+it('an incident that was open when the gateway stopped ends when it starts again and nothing fails', async () => {
+  const left: Incident = {
+    ...{ part: 'platform', from: iso(NOON - 20 * MINUTE), until: null },
+    ...{ cause: 'status 500: 4', failedReports: 4, teams: ['growth'] },
+  };
+  const incidents = createIncidents({
+    documents: createDocument(JSON.stringify([left])),
+    health: {
+      own: () => ({ since: {} }),
+      worst: () => ({ platform: 'ok', credential: 'ok' }),
+      processes: () => [{ failures: NO_FAILURES }],
+    } as never,
+    clock: createStandingClock(),
+    failedByMinute: async () => new Map([[NOON - 20 * MINUTE, { platform: 4, credential: 0 }]]),
+    firstFailed: async () => [],
+  });
+  await incidents.job(() => false);
+  expect(await incidents.list()).toMatchObject([{ from: left.from, until: iso(NOON), failedReports: 4 }]);
+});
 
 it('an incident names the requests that failed by its part, also those of a minute of an earlier one', async () => {
   const platform: Incident = {
@@ -19,18 +51,10 @@ it('an incident names the requests that failed by its part, also those of a minu
     ['c1', NOON - 2 * MINUTE + 40 * SECOND],
     ['c2', NOON - MINUTE],
   ] as const;
-  let text = JSON.stringify([platform]);
   const minute = (ms: number) => Math.floor(ms / MINUTE) * MINUTE;
   const since = { credential: { at: iso(NOON - 2 * MINUTE + 30 * SECOND) } };
   const incidents = createIncidents({
-    documents: {
-      create: async () => text,
-      get: async () => text,
-      replace: async (_key, _before, after) => {
-        text = after ?? '[]';
-        return true;
-      },
-    },
+    documents: createDocument(JSON.stringify([platform])),
     health: {
       own: () => ({ since }),
       worst: () => ({ platform: 'ok', credential: 'refused' }),
