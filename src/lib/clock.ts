@@ -21,22 +21,28 @@ export interface MovableClock extends Clock {
    * @param aheadMs by how much the clock of the store is ahead of `wallMs()` of this process
    */
   follow(aheadMs: number): void;
+  /** By how much the clock of the store is ahead if it is too far away to be followed, else 0. */
+  readonly apartMs: number;
 }
 
 /** Smaller differences may be the time that the store's answer took. */
 const FOLLOW_FROM_MS = 1000;
-/** Of clocks that are further apart nobody knows which one is wrong: `dsp-gateway doctor` tells the difference. */
+/** Of clocks that are further apart nobody knows which one is wrong. */
 const FOLLOW_TO_MS = 300_000;
 
 /** The correction of a clock that follows the store's. */
 export function createCorrection() {
-  let ms = 0;
+  let [ms, apartMs] = [0, 0];
   return {
     get ms() {
       return ms;
     },
+    get apartMs() {
+      return apartMs;
+    },
     follow(aheadMs: number): void {
-      const wanted = Math.abs(aheadMs) > FOLLOW_TO_MS ? 0 : Math.round(aheadMs);
+      apartMs = Math.abs(aheadMs) > FOLLOW_TO_MS ? Math.round(aheadMs) : 0;
+      const wanted = apartMs === 0 ? Math.round(aheadMs) : 0;
       if (Math.abs(wanted - ms) >= FOLLOW_FROM_MS) ms = wanted;
     },
   };
@@ -51,6 +57,9 @@ export function createClock(): MovableClock {
   return {
     now: () => wallMs() + correction.ms + offsetMs,
     follow: correction.follow,
+    get apartMs() {
+      return correction.apartMs;
+    },
     monotonicMs: () => startedMs + uptimeMs(),
     get offsetMs() {
       return offsetMs;

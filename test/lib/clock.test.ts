@@ -34,4 +34,7 @@ it('a clock does not follow a store that is more than five minutes away', () => 
   clock.follow(90_000);
   clock.follow(6 * MINUTE);
   expect(aheadS(clock)).toBe(0);
+  expect(clock.apartMs).toBe(6 * MINUTE);
+  clock.follow(90_000);
+  expect(clock.apartMs).toBe(0);
 });

@@ -42,6 +42,7 @@ function createClockOn(monotonicMs: () => number, iso?: string): TestClock {
     now: () => startMs + offsetMs,
     // It is not the machine's, by which the store is compared.
     follow() {},
+    apartMs: 0,
     monotonicMs: () => monotonicMs() + monotonicOffsetMs,
     get offsetMs() {
       return offsetMs;
@@ -72,6 +73,9 @@ export function clockOf(time: Pick<TimeSource, 'wallMs' | 'uptimeMs'>): MovableC
     now: () => time.wallMs() + correction.ms,
     monotonicMs: () => time.uptimeMs(),
     follow: correction.follow,
+    get apartMs() {
+      return correction.apartMs;
+    },
     offsetMs: 0,
     moveTo() {},
   };

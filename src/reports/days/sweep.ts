@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { randomBuffer } from '../../lib/chance.js';
+import type { MovableClock } from '../../lib/clock.js';
 import { turn } from '../../lib/time.js';
 import type { MonthPlace, WholeMonth as StoredWhole } from '../../store/days-port.js';
 import { StoreUnavailable, whenAway } from '../../store/port.js';
@@ -44,7 +45,7 @@ const NAME_BYTES = 8;
 interface SweepOptions extends RoomLimits {
   readonly days: Days;
   readonly retentionDays: number;
-  readonly now: () => number;
+  readonly clock: Pick<MovableClock, 'now' | 'apartMs'>;
   readonly logger: Logger;
 }
 
@@ -119,12 +120,12 @@ const NOT_LISTED = 'failed to look for months that are missing in their list; re
 
 /** @returns months past retention; why some were not looked at */
 async function lookAtAll(sweep: Sweep, isStopped: () => boolean) {
-  const { unfinished, now } = sweep;
+  const { unfinished, clock } = sweep;
   // Of a month that always fails, the others must not wait for longer.
-  const isGoingOn = unfinished !== null && Math.abs(now() - unfinished.sinceMs) < HOUR_MS;
+  const isGoingOn = unfinished !== null && Math.abs(clock.now() - unfinished.sinceMs) < HOUR_MS;
   const { sinceMs, looks: seen } = isGoingOn
     ? unfinished
-    : { sinceMs: now(), looks: new Map<string, Look>() };
+    : { sinceMs: clock.now(), looks: new Map<string, Look>() };
   const looks = new Map(seen);
   let expired = 0;
   let fault: StoreUnavailable | null = null;
@@ -162,10 +163,10 @@ async function lookAtAll(sweep: Sweep, isStopped: () => boolean) {
  * @throws StoreUnavailable
  */
 async function relist(sweep: Sweep, isStopped: () => boolean, isNeeded: boolean): Promise<void> {
-  const { days, now, logger } = sweep;
-  if (!isNeeded && Math.abs(now() - sweep.relistedAtMs) < DAY_MS) return;
+  const { days, clock, logger } = sweep;
+  if (!isNeeded && Math.abs(clock.now() - sweep.relistedAtMs) < DAY_MS) return;
   const months = await days.store.relist(isStopped);
-  if (!isStopped()) sweep.relistedAtMs = now();
+  if (!isStopped()) sweep.relistedAtMs = clock.now();
   if (months > 0) logger.warn({ months }, 'stored months were missing in their list: put them back');
 }
 
@@ -185,8 +186,8 @@ async function lookAt(
   before: Look | undefined,
   onExpired: () => void,
 ): Promise<Look | null> {
-  const { days, now } = sweep;
-  if (before !== undefined && !isDue(before, now())) {
+  const { days, clock } = sweep;
+  if (before !== undefined && !isDue(before, clock.now())) {
     const [present] = await days.store.read(place.series, [{ month: place.month, days: [] }]);
     if (present?.stamp === before.stamp) return before;
   }
@@ -194,7 +195,7 @@ async function lookAt(
   if (stored === null || stored.stamp === 0) return await lookAtRest(sweep, place, stored, before);
   const whole = openWhole(days, place, stored);
   // Of a newer release.
-  if (whole === null) return { ...EMPTY, place, stamp: stored.stamp, atMs: now() };
+  if (whole === null) return { ...EMPTY, place, stamp: stored.stamp, atMs: clock.now() };
   const tidied = await tidy(sweep, whole, before?.unnamed ?? NONE);
   if (tidied.isExpired) onExpired();
   return tidied.look;
@@ -206,23 +207,24 @@ function isDue({ atMs, unnamed, isOpen, stamp }: Look, nowMs: number): boolean {
 
 /** Without an index: large parts of a write that is under way, or what is left of a month that ended. */
 async function lookAtRest(
-  { days, now }: Sweep,
+  { days, clock }: Sweep,
   place: MonthPlace,
   stored: StoredWhole | null,
   before: Look | undefined,
 ): Promise<Look | null> {
   const names = [...(stored?.parts.keys() ?? [])];
   if (before?.stamp !== 0 || !names.every((name) => before.unnamed.has(name)))
-    return { ...EMPTY, place, atMs: now(), unnamed: new Set(names) };
+    return { ...EMPTY, place, atMs: clock.now(), unnamed: new Set(names) };
   const isRemoved = await removeWhole(days, { place, stamp: 0 });
-  return isRemoved ? null : { ...EMPTY, place, atMs: now() };
+  return isRemoved ? null : { ...EMPTY, place, atMs: clock.now() };
 }
 
 /** Removes what is not needed, and gathers. */
 async function tidy(sweep: Sweep, whole: WholeMonth, formerlyUnnamed: ReadonlySet<string>) {
-  const { days, now, retentionDays } = sweep;
+  const { days, clock, retentionDays } = sweep;
   const { place, stored, stamp } = whole;
-  const oldest = isoDay(dayAt(now(), 'UTC') - retentionDays).slice(0, 7);
+  // By a wrong clock earlier states would be lost for good.
+  const oldest = clock.apartMs === 0 ? isoDay(dayAt(clock.now(), 'UTC') - retentionDays).slice(0, 7) : '';
   const readable = withoutOrphans(whole);
   const kept = place.month < oldest ? unrecorded(readable) : readable;
   const isExpired = kept !== readable;
@@ -244,7 +246,7 @@ async function tidy(sweep: Sweep, whole: WholeMonth, formerlyUnnamed: ReadonlySe
   }
   const look: Look = {
     place,
-    atMs: now(),
+    atMs: clock.now(),
     fetchedOn: lastFetch(whole.month),
     ...accountsOf(whole, isWritten ? after : whole.month, sizes),
     // That of the write is not known.

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import Type from 'typebox';
 import type { Config } from '../../config/load.js';
-import type { Clock } from '../../lib/clock.js';
+import type { MovableClock } from '../../lib/clock.js';
 import { type RecordOf, recordForm } from '../../lib/record.js';
 import { repeat } from '../../lib/repeat.js';
 import { turn } from '../../lib/time.js';
@@ -221,7 +221,7 @@ export interface HistoryOptions extends Pick<Recorder, 'days' | 'credential' | '
   readonly rulesOf: (report: Report) => FreshnessRules;
   readonly countRulesOf: (report: Report) => CountRules;
   readonly learner: Pick<Learner, 'status'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<MovableClock, 'now' | 'apartMs'>;
   readonly erasures: Erasures;
   readonly accepted: AcceptedEmpty;
   readonly background: (work: Promise<unknown>) => void;
@@ -318,7 +318,7 @@ function createSweep(options: HistoryOptions) {
   const currentMaxBytes =
     store.kind === 'embedded' ? config.cache.embeddedMaxBytes : (config.redis.cacheMaxBytes ?? null);
   const limits = { ...config.history, currentMaxBytes };
-  const sweep = createSweepDays({ ...limits, days, now: clock.now, logger });
+  const sweep = createSweepDays({ ...limits, days, clock, logger });
   const outage = createOutage({
     logger,
     counted: 'turns',
@@ -328,6 +328,7 @@ function createSweep(options: HistoryOptions) {
   });
   return async (isStopped: () => boolean): Promise<boolean> => {
     try {
+      await days.compareClocks();
       // Concurrent fetches may have written since an erasure, or a process may have ended: they are erased again.
       const open = erasures.open();
       const { earlier, expired } = await sweep(isStopped, open.length > 0);

@@ -304,7 +304,7 @@ const sweeping = fc.constantFrom(20, 40).map((retentionDays) =>
     const sweep = createSweepDays({
       days: daysOn(store.days),
       retentionDays,
-      now: clock.now,
+      clock,
       logger: SILENT,
       maxBytes: Number.POSITIVE_INFINITY,
       currentMaxBytes: Number.POSITIVE_INFINITY,

@@ -105,8 +105,9 @@ export function openDays(isErased: Erasures['isErased'] = () => false, wrap = (s
     open,
     /** The store without its list of months. */
     loseList: () => table.drop('u'),
-    createSweep: (limits: Limits = {}) => {
-      const options = { ...NO_LIMITS, ...limits, now: clock.now, logger: log.logger };
+    /** @param apartMs by how much the clock of the store is ahead, if too far */
+    createSweep: (limits: Limits = {}, apartMs = 0) => {
+      const options = { ...NO_LIMITS, ...limits, clock: { now: clock.now, apartMs }, logger: log.logger };
       const turn = createSweepDays({ ...options, days: own.days });
       return () => turn(() => false);
     },

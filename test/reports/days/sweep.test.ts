@@ -164,6 +164,15 @@ describe('past retention', () => {
     expect(await whole(scene)).toBeNull();
     expect(await scene.store.months(null, 9)).toEqual([]);
   });
+
+  it('a month keeps its history while the clocks of the process and of the store disagree', async () => {
+    const scene = openAfter(FIRST);
+    await fetchValues(scene, FIRST, [1, 2]);
+    scene.clock.pass(900 * DAY);
+    expect(await scene.createSweep({}, -900 * DAY)()).toMatchObject({ expired: 0 });
+    expect(await statesOf(scene, FIRST)).toHaveLength(2);
+    expect(await scene.createSweep()()).toMatchObject({ expired: 1 });
+  });
 });
 
 describe('without room for earlier states', () => {
