@@ -10,12 +10,14 @@ interface Problem {
   readonly detail: string;
   readonly errors?: readonly { readonly param: string; readonly message: string }[] | undefined;
   readonly help?: string | undefined;
+  /** What the platform said. */
+  readonly upstream?: { readonly message?: unknown; readonly errors?: unknown } | undefined;
 }
 
 export function problemIn(text: string): Problem | null {
-  const { code, title, detail, help, errors } = (parseObject(text) ?? {}) as Partial<Problem>;
+  const { code, title, detail, help, errors, upstream } = (parseObject(text) ?? {}) as Partial<Problem>;
   if (typeof title !== 'string' || typeof detail !== 'string') return null;
-  return { code, title, detail, help, errors };
+  return { code, title, detail, help, errors, upstream };
 }
 
 export class Refused extends CommandError {
@@ -33,8 +35,11 @@ export class Refused extends CommandError {
 const othersOf = (errors: Problem['errors'] = []) =>
   errors.slice(1).map(({ param, message }) => `  ${param} ${message}`);
 
-function linesOf({ title, detail, errors, help }: Problem): string[] {
-  return [`${title}: ${detail}`, ...othersOf(errors), ...(help === undefined ? [] : [help])];
+function linesOf({ title, detail, errors, help, upstream }: Problem): string[] {
+  const said = [upstream?.message, upstream?.errors]
+    .filter((one) => one !== undefined && one !== null)
+    .map((one) => `The platform said: ${typeof one === 'string' ? one : JSON.stringify(one)}`);
+  return [`${title}: ${detail}`, ...othersOf(errors), ...said, ...(help === undefined ? [] : [help])];
 }
 
 export interface ApiCall {

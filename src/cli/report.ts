@@ -57,8 +57,7 @@ async function showAnswer(
   rowsOf: (row: Row) => readonly Row[] = (row) => [row],
 ): Promise<void> {
   const answer = await ask(call);
-  // The CSV of the gateway is printed unchanged.
-  if (call.path.includes('_format=csv')) terminal.print(answer);
+  if (call.path.includes('_format=csv')) printCsv(terminal, answer);
   else showRows(terminal, options, answer, parseAnswer(answer).data.flatMap(rowsOf));
 }
 
@@ -222,12 +221,17 @@ function showRows(terminal: Terminal, options: Options, answer: string, shown: r
   const columns = [...new Set(shown.flatMap(Object.keys))];
   if (options.json) terminal.print(`${plainJson(JSON.parse(answer), 2)}\n`);
   else if (options.csv)
-    terminal.print(toCsv(shown.map((row) => JSON.stringify(row)).join(',\n'), columns, { bom: false }));
+    printCsv(terminal, toCsv(shown.map((row) => JSON.stringify(row)).join(',\n'), columns, { bom: false }));
   else if (shown.length === 0) terminal.print('no rows\n');
   else {
     const cells = shown.map((row) => columns.map((column) => cellOf(row[column])));
     terminal.print(plainText(renderTable(columns, cells)));
   }
+}
+
+/** Unchanged into a file or a pipe. A terminal would obey control characters of the platform's names. */
+function printCsv({ isScreen = false, print }: Terminal, csv: string): void {
+  print(isScreen ? plainText(csv.replaceAll('\r\n', '\n')) : csv);
 }
 
 function cellOf(value: unknown): Cell {

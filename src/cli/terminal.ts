@@ -23,7 +23,9 @@ export interface Terminal {
   readonly nowMs: () => number;
   /** Opens a page in the browser of this machine, if it has one. */
   readonly browse?: (url: string) => void;
-  /** Standard output is a terminal without `NO_COLOR` (no-color.org). */
+  /** Standard output is a terminal. */
+  readonly isScreen?: boolean;
+  /** It is one without `NO_COLOR` (no-color.org). */
   readonly colours?: boolean;
 }
 
@@ -48,6 +50,7 @@ export function processTerminal(): Terminal {
     say: (text) => void process.stderr.write(text),
     nowMs: wallMs,
     browse,
+    isScreen: process.stdout.isTTY === true,
     colours: process.stdout.isTTY === true && !process.env.NO_COLOR,
   };
 }

@@ -1,5 +1,7 @@
 /** `dsp-gateway report` against a running data plane: what it shows, and its exit codes. */
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +56,31 @@ describe('dsp-gateway report', () => {
     expect((await done('diff', BY_DATE, '--from', 'first', '--csv')).stdout).toMatch(
       /^date,advertiserId,kind,/,
     );
+  });
+
+  it('prints what the platform says of a request that it refuses', async () => {
+    const { gateway, cli } = await scene();
+    gateway.simulator.fault({ kind: 'status', status: 422, message: 'no such segment' });
+    expect(await cli('get', BY_DATE.replace('2026-11', '2026-10'))).toMatchObject({
+      code: 65,
+      stderr: expect.stringContaining('\nThe platform said: no such segment\n'),
+    });
+  });
+
+  it('prints CSV on a terminal without the control characters of names', async () => {
+    const csv = 'advertiserName,spent\r\n"\u001b[2Jx\u009b",1\r\n';
+    const server = createServer((_, reply) => reply.end(csv));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    const env = {
+      GATEWAY_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      DSP_GATEWAY_KEY: 'dgw_x',
+    };
+    const args = ['report', 'get', BY_DATE, '--csv'];
+    expect((await runCli(args, env, '', { isScreen: true })).stdout).toBe(
+      'advertiserName,spent\n"�[2Jx�",1\n',
+    );
+    expect((await runCli(args, env)).stdout).toBe(csv);
   });
 
   it('pins, lists, shows and forgets', async () => {
