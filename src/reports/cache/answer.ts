@@ -4,7 +4,7 @@ import { createLastUsed } from '../../lib/last-used.js';
 import { type CacheStatus, dearest, isFromCache } from '../../outcome.js';
 import { invalid } from '../../platform/interpret.js';
 import type { Gateway } from '../gateway.js';
-import { getReport, isExcused } from '../get-report.js';
+import { getReport } from '../get-report.js';
 import { RANGE_REFUSED } from '../history/forgotten.js';
 import { readPast } from '../history/read-past.js';
 import type { DayEvidence } from '../learn/day-evidence.js';
@@ -12,9 +12,8 @@ import type { ExpectedChange } from '../learn/expected-changes.js';
 import type { Report } from '../query/canonicalize.js';
 import { dayNumber } from '../query/days.js';
 import { type Coding, fieldFaults } from '../query/output-options.js';
-import { digest } from '../query/platform-call.js';
 import type { Query } from '../query.js';
-import type { ReportQuestion, RequestContext } from '../question.js';
+import type { RequestContext } from '../question.js';
 import { answerWithoutCall, type ReportAnswer } from '../report-answer.js';
 import type { AnswerHead, AnswerInput, Assembled, AssembleInput } from '../rows/answer.js';
 import { assemble, assembleBytes } from '../rows/assemble.js';
@@ -24,7 +23,8 @@ import { settleNames } from '../rows/join-entries.js';
 import { isRecalled } from '../rows/warnings.js';
 import { keepFinal, refuseYoung } from './final.js';
 import { type AnswerMemory, type Finished, finish } from './finished.js';
-import { isNewest, type MadeOf } from './replacements.js';
+import type { MadeOf } from './replacements.js';
+import { createCompareTotals, createWithTotals, NO_TOTALS } from './totals.js';
 
 /** An answer whose body is built when it is sent. */
 export interface Answer extends AnswerHead {
@@ -45,6 +45,7 @@ export interface Source extends Omit<CacheStatus, 'ttlS'> {
 export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' | 'askedOf'>) {
   const { policy, now, history, evidence } = g;
   const withTotals = createWithTotals(g);
+  const compareTotals = createCompareTotals();
   const columnsSeen = createColumnsSeen();
 
   /**
@@ -73,6 +74,7 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' 
       ...query.shape,
       ...kept,
       totalsFailure,
+      totalsApart: await compareTotals({ report: question.report, ...kept, rules }),
       rules,
       nowMs: now(),
       isRecorded: history.isRecorded(question.report),
@@ -119,8 +121,6 @@ function expectedOf(
 
 /** Answer of `_final=only` without final days; nothing is fetched. */
 const NO_DAYS: ReportAnswer = { ...answerWithoutCall([]), days: null, storable: false };
-
-const NO_TOTALS = { totals: null, areTotalsOld: false, totalsFailure: null };
 
 /** Combined origin of a report and its totals. @param isWhole false without requested totals, which the next request may get */
 function sourceOf(all: readonly ReportAnswer[], isWhole: boolean): Source {
@@ -208,82 +208,4 @@ function checkFields({ fields, parts }: AnswerInput, seenColumns: ReadonlySet<st
 function rejected({ header }: Entry): GatewayError {
   const { status, upstream, accounts } = header as RefusalHeader;
   return new GatewayError('upstream_rejected', { status, upstream, upstreamAccounts: accounts });
-}
-
-// A report with its totals, both in one state: neither is older than a known change of the other's days.
-
-/** Totals whose rows are remembered. */
-const MAX_PAIRS = 10_000;
-
-function createWithTotals(g: Gateway) {
-  /** By rows and totals: digest of the rows that matched the totals. */
-  const pairs = createLastUsed<string>(MAX_PAIRS);
-
-  function areOld(question: ReportQuestion, rows: ReportAnswer, totals: ReportAnswer, sinceMs: number) {
-    const { fetchedAt, fetchStartedAt } = (totals.parts[0] as Entry).header;
-    const { from, to } = question.report;
-    const name = `${question.series}|${from}|${to}|${fetchStartedAt}`;
-    const shown = digest(rows.parts.map(({ header }) => rowsHash(header)));
-    if (newestOf(rows) > fetchedAt && fetchStartedAt < sinceMs) return pairs.get(name) !== shown;
-    pairs.set(name, shown);
-    return false;
-  }
-
-  /** Rereads an answer whose days were replaced while the other one waited for a call. */
-  async function renewed(question: ReportQuestion, context: RequestContext, answer: ReportAnswer) {
-    if (answer.madeOf === null || isNewest(answer.madeOf.basis, answer.madeOf.held)) return answer;
-    const again = await getReport(g, question, withMaxAge(context, null));
-    const { outcome, days, stored } = answer;
-    return { ...again, outcome, days, stored, storable: answer.storable && again.storable };
-  }
-
-  /** @throws GatewayError why there are no totals */
-  async function matching(
-    question: ReportQuestion,
-    main: ReportAnswer,
-    totalsQuestion: ReportQuestion,
-    found: PromiseSettledResult<ReportAnswer>,
-    context: RequestContext,
-  ) {
-    if (found.status === 'rejected') throw found.reason;
-    const totals = await renewed(totalsQuestion, context, found.value);
-    if (!areOld(question, main, totals, context.arrivedAtMs)) return { totals, areTotalsOld: false };
-    if (context.directives.onlyIfCached) return { totals, areTotalsOld: true };
-    const maxAgeMs = Math.max(0, g.now() - newestOf(main));
-    const newer = await getReport(g, totalsQuestion, withMaxAge(context, maxAgeMs));
-    return { totals: newer, areTotalsOld: areOld(question, main, newer, context.arrivedAtMs) };
-  }
-
-  /**
-   * @returns `areTotalsOld`: the rows have changed since the totals were fetched, and there are no newer totals.
-   *   `totalsFailure`: the platform did not give the totals, so there are only rows
-   * @throws GatewayError as {@link getReport}; of both failures that of the rows
-   */
-  return async (question: ReportQuestion, totalsQuestion: ReportQuestion, context: RequestContext) => {
-    const rows = getReport(g, question, context);
-    const settling = Promise.allSettled([getReport(g, totalsQuestion, context)]);
-    const first = await rows;
-    const [found] = await settling;
-    const main = await renewed(question, context, first);
-    try {
-      const totals = await matching(question, main, totalsQuestion, found, context);
-      return { main, ...totals, totalsFailure: null };
-    } catch (error) {
-      if (!isExcused(error)) throw error;
-      return { ...NO_TOTALS, main, totalsFailure: error.code };
-    }
-  };
-}
-
-function withMaxAge(context: RequestContext, maxAgeMs: number | null): RequestContext {
-  return { ...context, directives: { ...context.directives, maxAgeMs } };
-}
-
-function newestOf({ parts }: ReportAnswer): number {
-  return Math.max(...parts.map(({ header }) => header.fetchStartedAt));
-}
-
-/** Independent of row order. */
-function rowsHash(header: Entry['header']): string {
-  return (header.form === 'rows' ? header.splitFrom?.sortedHash : null) ?? header.hash;
 }

@@ -9,8 +9,9 @@ import { groupBy } from '../../lib/group-by.js';
 import { type Decimal, decimalOf, isSame, percentOf, shownAs, subtract } from '../rows/decimal.js';
 import type { RowsHeader } from '../rows/entry.js';
 import { holdsId, holdsText, isVersion } from '../rows/row-names.js';
+import type { Row } from '../rows/sums.js';
 import { kindsOf } from '../rows/warnings.js';
-import { guarded, type Readable, type Row, readStates, type StatesWanted, sumRows } from './read.js';
+import { guarded, type Readable, readStates, type StatesWanted, sumRows } from './read.js';
 import type { DayStates, Revision } from './revision.js';
 
 export interface DayRows {

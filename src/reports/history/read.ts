@@ -4,10 +4,10 @@ import { GatewayError } from '../../errors.js';
 import { turn } from '../../lib/time.js';
 import { whenAway } from '../../store/port.js';
 import type { Days } from '../days/days.js';
-import { add, type Decimal, decimalOf, shownAs, ZERO } from '../rows/decimal.js';
+import { shownAs } from '../rows/decimal.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 import type { CapRules } from '../rows/freshness.js';
-import { isAdditive, isMoney } from '../rows/row-names.js';
+import { type Row, type Sums, startSums, sumsShown } from '../rows/sums.js';
 import type { Erasures } from './erasures.js';
 import {
   type DayStates,
@@ -18,9 +18,6 @@ import {
   validRevisions,
   voidCut,
 } from './revision.js';
-
-/** A row: values by name, in order. Normalised: numbers are exact. */
-export type Row = ReadonlyMap<string, unknown>;
 
 export function rowsOf({ body }: Pick<Entry<RowsHeader>, 'body'>): Row[] {
   return rowsIn(body.toString());
@@ -35,40 +32,33 @@ function rowsIn(text: string): Row[] {
 /** Rows added up per turn of the event loop: about 2 ms. A day may have tens of thousands. */
 const ROWS_A_TURN = 1_000;
 
+/** @param bodies of entries. @returns of each, in order */
+export async function addUp(bodies: readonly Buffer[]): Promise<Sums[]> {
+  const all: Sums[] = [];
+  let inTurn = ROWS_A_TURN;
+  for (const body of bodies) {
+    const sums = startSums();
+    const texts = body.toString().split(ROW_SEPARATOR);
+    for (let at = 0; at < texts.length; at += ROWS_A_TURN) {
+      const some = texts.slice(at, at + ROWS_A_TURN);
+      if (inTurn + some.length > ROWS_A_TURN) {
+        await turn();
+        inTurn = 0;
+      }
+      inTurn += some.length;
+      for (const row of rowsIn(some.join())) sums.add(row);
+    }
+    all.push(sums.sums());
+  }
+  return all;
+}
+
 /** @returns sums by column, in order; columns with anything but numbers are left out */
 export async function sumRows({
   body,
 }: Pick<Entry<RowsHeader>, 'body'>): Promise<Record<string, number | string>> {
-  const sums = new Map<string, Decimal | null>();
-  const currencies = new Set<unknown>();
-  const kinds = new Map<string, Kind>();
-  const texts = body.toString().split(ROW_SEPARATOR);
-  for (let at = 0; at < texts.length; at += ROWS_A_TURN) {
-    await turn();
-    for (const row of rowsIn(texts.slice(at, at + ROWS_A_TURN).join()))
-      for (const [column, value] of row) {
-        // Cached: classifying a name is slower than adding.
-        const kind = kinds.get(column) ?? kindOf(column);
-        kinds.set(column, kind);
-        if (kind === 'currency') currencies.add(value);
-        if (kind !== 'additive' || value === null || sums.get(column) === null) continue;
-        const number = decimalOf(value);
-        sums.set(column, number === null ? null : add(sums.get(column) ?? ZERO, number));
-      }
-  }
-  const isMixed = currencies.size > 1;
-  return Object.fromEntries(
-    [...sums].flatMap(([column, sum]) =>
-      sum === null || (isMixed && isMoney(column)) ? [] : [[column, shownAs(sum)]],
-    ),
-  );
-}
-
-type Kind = 'currency' | 'additive' | 'other';
-
-function kindOf(column: string): Kind {
-  if (/currency$/i.test(column)) return 'currency';
-  return isAdditive(column) ? 'additive' : 'other';
+  const [sums] = (await addUp([body])) as [Sums];
+  return Object.fromEntries(sumsShown(sums).map(([column, sum]) => [column, shownAs(sum)]));
 }
 
 export interface Readable {

@@ -266,7 +266,7 @@ const Meta = Type.Object(
     paging: Type.Optional(Paging),
     days: Type.Optional(Type.Array(Day, { description: 'With _days=1.' })),
     totals: Type.Optional(Row),
-    totalsAsOf: Type.Optional(time('When the totals were fetched; present if a day was fetched later.')),
+    totalsAsOf: Type.Optional(time('With totals: when they were fetched.')),
     passedOn: Type.Optional(PassedOn),
     warnings: Type.Optional(Type.Array(ShownWarning, { description: 'Absent if there are none.' })),
   },

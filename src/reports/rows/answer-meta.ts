@@ -76,19 +76,12 @@ export function writeMeta(
     ...(report.passedOn.length === 0 ? {} : { passedOn: report.passedOn.map(({ name }) => name) }),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(ask.days ? { days: showDays(ask) } : {}),
-    ...showTotalsAsOf(ask),
+    ...(shown === null ? {} : { totalsAsOf: new Date(shown.header.fetchedAt).toISOString() }),
   };
   const whole = shown === null ? null : String(shown.body);
   const row = whole === null || ask.fields === null ? whole : projectRows(whole, ask.fields, ROW_SEPARATOR);
   const text = JSON.stringify(meta);
   return row === null ? text : `${text.slice(0, -1)},"totals":${row}}`;
-}
-
-/** Set if a day was fetched after the totals. */
-function showTotalsAsOf({ parts, totals }: AssembleInput): { readonly totalsAsOf?: string } {
-  const fetchedAt = totals?.header.fetchedAt ?? Number.POSITIVE_INFINITY;
-  if (parts.every(({ header }) => header.fetchStartedAt <= fetchedAt)) return {};
-  return { totalsAsOf: new Date(fetchedAt).toISOString() };
 }
 
 /** Of shown columns. */

@@ -5,6 +5,7 @@ import type { Format } from '../query/output-options.js';
 import type { Rewrite } from './column-types.js';
 import type { BodyPieces, Entry, RowsHeader } from './entry.js';
 import type { FreshnessRules } from './freshness.js';
+import type { Apart } from './sums.js';
 
 /** A recorded state of a day; times in epoch milliseconds. */
 export interface KnownDay {
@@ -36,6 +37,8 @@ export interface AnswerInput {
   readonly areTotalsOld?: boolean;
   /** Why the platform did not give the totals; null or absent: it did, or nobody wants them. */
   readonly totalsFailure?: ErrorCode | null;
+  /** Totals that are not the sums of the rows; absent: none are known. */
+  readonly totalsApart?: readonly Apart[];
   readonly days: boolean;
   readonly bom: boolean;
   /** Columns in order; null: all. */

@@ -131,6 +131,6 @@ function at({ units, scale }: Decimal, wanted: number): bigint {
   return units * 10n ** BigInt(wanted - scale);
 }
 
-function abs(units: bigint): bigint {
+export function abs(units: bigint): bigint {
   return units < 0n ? -units : units;
 }

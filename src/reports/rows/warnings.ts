@@ -4,6 +4,7 @@ import type { Report } from '../query/canonicalize.js';
 import { didYouMean } from '../query/parameters.js';
 import type { AssembleInput, KnownDay, Past } from './answer.js';
 import { decodeFacts, distinct, holdsTexts } from './column-types.js';
+import { shownAs } from './decimal.js';
 import type { Entry, RowsHeader } from './entry.js';
 import { FLAW_CODES, type Flaw, joinFlaws } from './flaws.js';
 import { expectedFinalDates, type FinalRules, lackingDays, lacksDays } from './freshness.js';
@@ -76,6 +77,7 @@ export const WARNING_CODES = [
   'schema_mixed',
   'shape_unknown',
   'thinned',
+  'totals_differ',
   'totals_unavailable',
 ] as const;
 
@@ -101,6 +103,7 @@ export function warningsOf(input: AssembleInput): readonly Warning[] {
     ...doubtWarnings(report, all),
     ...flawWarnings(all),
     ...totalsWarnings(input),
+    ...apartWarnings(input),
     ...schemaWarnings(parts),
     ...forgottenWarnings(report, parts, rules),
     ...historyWarnings(past),
@@ -205,6 +208,24 @@ function whyNotFetched(failure: ErrorCode | null): string | null {
   return (
     failure && `could not be fetched (${failure}: ${CATALOGUE[failure].title}). Repeat the request later`
   );
+}
+
+function apartWarnings({ totalsApart = [], fields, parts, totals }: AssembleInput): readonly Warning[] {
+  const apart = totalsApart.filter(({ column }) => fields?.includes(column) ?? true);
+  if (apart.length === 0 || totals === null) return [];
+  const named = someOf(
+    apart.map(({ column, total, sum }) => `${column} ${shownAs(total)} instead of ${shownAs(sum)}`),
+  );
+  const why = parts.every(({ header }) => areTogether(header, totals.header))
+    ? 'Both were fetched at once: the platform counts what no row has, or the same in several rows, or was still completing these days.'
+    : 'Both were fetched at different times, and the platform probably changed a day in between. Repeat the request with cache-control: no-cache, which needs the scope cache:refresh, or ask your operator to purge these days from the cache.';
+  const message = `The totals of the platform (meta.totals) are not the sums of the rows: ${named}. ${why}`;
+  return [{ code: 'totals_differ', message }];
+}
+
+/** Whether neither call began after the other had ended. */
+function areTogether(one: Entry['header'], other: Entry['header']): boolean {
+  return one.fetchStartedAt <= other.fetchedAt && other.fetchStartedAt <= one.fetchedAt;
 }
 
 function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[] {

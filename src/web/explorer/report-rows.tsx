@@ -5,7 +5,7 @@ import { Empty, Figure, Figures } from '../ui/parts.js';
 import { chosenFirst, currencyOf, type ReportColumn, SAMPLE, widthOf } from './columns.js';
 import { totalOf } from './compare.js';
 import { rowsBy } from './group.js';
-import { allColumnsOf, valueOver, withMeasures } from './measures.js';
+import { allColumnsOf, withMeasures } from './measures.js';
 import { numbers } from './numbers.js';
 import type { Meta, Report } from './parse.js';
 import { DATE, daysOf, type Period, type Viewed } from './question.js';
@@ -66,30 +66,14 @@ function Totals({ report, measures, currency }: TotalsProps) {
     return value === null ? [] : [{ column, value }];
   });
   if (totals.length === 0) return null;
-  const apart = totals.flatMap(({ column, value }) => {
-    const sum = column.noSum === null && column.ratio === null ? valueOver(report.rows, column) : null;
-    if (sum === null || Math.abs(value - sum) <= Math.max(ROUNDING, Math.abs(sum) * 1e-6)) return [];
-    return `${column.title} ${numbers.compared(value, sum, column.unit, one)}`;
-  });
   return (
-    <>
-      <Figures>
-        {totals.slice(0, MOST_TOTALS).map(({ column: { name, title, unit }, value }) => (
-          <Figure key={name} label={title} value={fitting(value, unit, one)} />
-        ))}
-      </Figures>
-      {apart.length === 0 ? null : (
-        <p class="note warn">
-          The platform’s totals are not the sums of these rows: {apart.join('; ')}. Rows and totals were
-          fetched at different times, or the platform counts what no row has.
-        </p>
-      )}
-    </>
+    <Figures>
+      {totals.slice(0, MOST_TOTALS).map(({ column: { name, title, unit }, value }) => (
+        <Figure key={name} label={title} value={fitting(value, unit, one)} />
+      ))}
+    </Figures>
   );
 }
-
-/** The platform may round a total. */
-const ROUNDING = 0.01;
 
 /** Rounded if it is too long for a figure; the table has the whole. */
 function fitting(...of: Parameters<typeof numbers.full>): string {
