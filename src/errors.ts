@@ -385,6 +385,12 @@ export interface FieldFault {
   readonly help?: string;
 }
 
+/** ISO days, both included. */
+export interface KnownPeriod {
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface GatewayErrorOptions {
   /** Shown to the caller instead of the catalogue's meaning. Must hold nothing secret. */
   readonly detail?: string;
@@ -400,6 +406,8 @@ export interface GatewayErrorOptions {
   readonly noSlot?: true;
   /** Whole seconds, sent as `retry-after`. */
   readonly retryAfterS?: number;
+  /** Days of the report that are answered without the platform, newest first; none: absent. */
+  readonly known?: readonly KnownPeriod[];
   /** The platform's own message, already scrubbed. */
   readonly upstream?: unknown;
   /** Account ids in the platform's answer. They decide which teams may see `upstream`; never shown themselves. */
@@ -421,6 +429,9 @@ export class GatewayError extends Error {
     this.options = options;
   }
 }
+
+/** Seconds to wait after a platform that did not answer in time, where nobody knows better. */
+export const SILENT_S = 10;
 
 export function invalidQuery(...errors: readonly FieldFault[]): GatewayError {
   return new GatewayError('invalid_query', { errors });

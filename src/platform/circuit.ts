@@ -51,12 +51,7 @@ export function createCircuit({
   /** @throws GatewayError `upstream_circuit_open` while calls are suspended, or another call is probing */
   const check = (): void => {
     if (policy.state !== CircuitState.HalfOpen && leftMs() === 0) return;
-    const retryAfterS = Math.max(1, Math.ceil(leftMs() / 1000));
-    throw new GatewayError('upstream_circuit_open', {
-      detail: `The platform failed repeatedly, so the gateway makes no platform call for ${retryAfterS} s. Cached reports are still served.`,
-      help: `Repeat after ${retryAfterS} s.`,
-      retryAfterS,
-    });
+    throw new GatewayError('upstream_circuit_open', { retryAfterS: Math.max(1, Math.ceil(leftMs() / 1000)) });
   };
 
   return {

@@ -5,7 +5,13 @@
  */
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { ProxySettings } from '../config/load.js';
-import { asGatewayError, GatewayError, type GatewayErrorOptions } from '../errors.js';
+import {
+  asGatewayError,
+  type ErrorCode,
+  GatewayError,
+  type GatewayErrorOptions,
+  SILENT_S,
+} from '../errors.js';
 import { randomShare } from '../lib/chance.js';
 import { sleep } from '../lib/time.js';
 import { type CallDeadline, startDeadline, within } from './deadline.js';
@@ -158,7 +164,8 @@ async function tryUntil<T>(
     try {
       return await attempt(deadline, after);
     } catch (failure) {
-      if (!(failure instanceof CallFailed)) throw failure;
+      if (!(failure instanceof CallFailed))
+        throw kind === 'write' ? failure : repeatable(failure, circuit.leftMs());
       const { error, advice } = failure;
       const next = await whatNext(failure, deadline, tokens);
       const { refusedToken = null } = advice;
@@ -184,11 +191,18 @@ async function tryUntil<T>(
   }
 }
 
-/** With `retry-after` for a platform that failed; not for a write, which may have been done. */
-function repeatable(error: GatewayError, waitMs: number): GatewayError {
-  if (error.code !== 'upstream_error') return error;
-  return changed(error, { retryAfterS: Math.min(MAX_ADVISED_S, Math.max(1, Math.ceil(waitMs / 1000))) });
+/** With `retry-after` for a platform that failed or was silent; not for a write, which may have been done. */
+function repeatable<T>(error: T, waitMs: number): T | GatewayError {
+  const leastS = error instanceof GatewayError ? LEAST_ADVISED_S.get(error.code) : undefined;
+  if (!(error instanceof GatewayError) || leastS === undefined) return error;
+  const adviceS = Math.min(MAX_ADVISED_S, Math.max(leastS, Math.ceil(waitMs / 1000)));
+  return changed(error, { retryAfterS: error.options.retryAfterS ?? adviceS });
 }
+
+const LEAST_ADVISED_S: ReadonlyMap<ErrorCode, number> = new Map([
+  ['upstream_error', 1],
+  ['upstream_timeout', SILENT_S],
+]);
 
 /** A platform that asks for a longer wait is not believed. */
 const MAX_ADVISED_S = 900;

@@ -11,7 +11,7 @@
  * A request that holds a slot or a lock waits for its own call only. A lock ends with the write to the store, for which the
  * answer does not wait. A failed attempt releases both and fails for all of its waiters, which back off together.
  */
-import { GatewayError } from '../errors.js';
+import { GatewayError, SILENT_S } from '../errors.js';
 import { timeoutSignal, uptimeMs } from '../lib/time.js';
 import type { CallDeadline } from '../platform/deadline.js';
 import type { CallFailed } from '../platform/failure.js';
@@ -36,7 +36,15 @@ import {
   type RequestContext,
   wholeRef,
 } from './question.js';
-import { answerWith, answerWithoutCall, daysOf, outcomeOf, type ReportAnswer } from './report-answer.js';
+import {
+  answerWith,
+  answerWithoutCall,
+  daysOf,
+  isExcused,
+  outcomeOf,
+  type ReportAnswer,
+  withKnown,
+} from './report-answer.js';
 import type { Entry } from './rows/entry.js';
 
 /** @throws GatewayError for everything but an answer or a refusal of the platform */
@@ -74,7 +82,9 @@ async function makeAnswer(
     return answerWithoutCall(selected.days, selected.degraded);
   }
   if (context.directives.onlyIfCached) throw new GatewayError('not_cached');
-  const last = await fetchMissing(g, run, first);
+  const last = await fetchMissing(g, run, first).catch((error: unknown) => {
+    throw withKnown(error, decideFor(g, run, 'old'));
+  });
   const outcome = outcomeOf(run, first, last);
   return answerWith(g, run, last, outcome, outcome === 'hit' ? 0 : first.missing.length);
 }
@@ -112,7 +122,7 @@ async function fetchMissing(g: Gateway, run: Run, first: Decision): Promise<Deci
   for (;;) {
     if (isAnswered(decision)) decision = await renew(g, run, decision);
     if (isAnswered(decision)) return decision;
-    if (uptimeMs() >= endsAtMs) throw new GatewayError('upstream_timeout');
+    if (uptimeMs() >= endsAtMs) throw new GatewayError('upstream_timeout', { retryAfterS: SILENT_S });
     run.compares = decision.compares;
     decision = settle(g, run, await fetchAll(g, run, decision, endsAtMs));
     if (isAnswered(decision)) continue;
@@ -155,23 +165,6 @@ async function fetchAll(g: Gateway, run: Run, decision: Decision, endsAtMs: numb
   }
   return { failure, unsplittable };
 }
-
-/** Errors for which an old answer is served instead. Never another 4xx. */
-const STALE_IF_ERROR_CODES: readonly string[] = [
-  'upstream_error',
-  'upstream_timeout',
-  'upstream_invalid_response',
-  'upstream_too_large',
-  'upstream_rate_limited',
-  'upstream_circuit_open',
-  'upstream_budget_exhausted',
-  'credential_unavailable',
-  'overloaded',
-];
-
-/** Whether what the cache has is served in spite of it. */
-export const isExcused = (failure: unknown): failure is GatewayError =>
-  failure instanceof GatewayError && STALE_IF_ERROR_CODES.includes(failure.code);
 
 /**
  * Decides what to do after a round: answer, else use old entries, else fetch the whole instead of days, and last accept

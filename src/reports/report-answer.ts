@@ -1,5 +1,6 @@
 /** The answer to a report: its parts, how they were obtained, and whether it may be cached. */
-import { GatewayError } from '../errors.js';
+import { GatewayError, type KnownPeriod } from '../errors.js';
+import { toProblem } from '../lib/http/problem.js';
 import type { Outcome } from '../outcome.js';
 import type { Decision } from './cache/decide.js';
 import type { MadeOf } from './cache/replacements.js';
@@ -51,6 +52,43 @@ export function outcomeOf(run: Run, first: Decision, { parts, refusal }: Decisio
 /** Days of an answer that is split by day, else null. */
 export function daysOf({ mode, refusal, parts }: Decision): readonly Entry<RowsHeader>[] | null {
   return mode === 'days' && refusal === null ? (parts as readonly Entry<RowsHeader>[]) : null;
+}
+
+/** Errors for which an old answer is served instead. Never another 4xx. */
+const STALE_IF_ERROR_CODES: readonly string[] = [
+  'upstream_error',
+  'upstream_timeout',
+  'upstream_invalid_response',
+  'upstream_too_large',
+  'upstream_rate_limited',
+  'upstream_circuit_open',
+  'upstream_budget_exhausted',
+  'credential_unavailable',
+  'overloaded',
+];
+
+/** Whether what the cache has is served in spite of it. */
+export const isExcused = (failure: unknown): failure is GatewayError =>
+  failure instanceof GatewayError && STALE_IF_ERROR_CODES.includes(failure.code);
+
+const MAX_KNOWN = 5;
+
+/** Tells with a failure which days are answered in spite of it. @param old what may be served when the platform fails */
+export function withKnown(error: unknown, { mode, refs, missing }: Decision): unknown {
+  if (!isExcused(error) || mode !== 'days' || missing.length === refs.length) return error;
+  const unknown = new Set(missing.map(({ id }) => id));
+  const periods: KnownPeriod[] = [];
+  for (const [at, { id }] of refs.entries()) {
+    if (unknown.has(id)) continue;
+    const last = periods.at(-1);
+    if (last === undefined || last.to !== refs[at - 1]?.id) periods.push({ from: id, to: id });
+    else periods.splice(-1, 1, { from: last.from, to: id });
+  }
+  const known = periods.toReversed().slice(0, MAX_KNOWN);
+  const [{ from, to }] = known as [KnownPeriod];
+  const advice = toProblem(error, '').help.replace(/\.$/, '');
+  const help = `${advice}; meanwhile dateFrom=${from} with dateTo=${to} is answered from the cache.`;
+  return new GatewayError(error.code, { ...error.options, status: error.status, help, known });
 }
 
 /** The answer of a complete decision. @param fetched number of fetched days */

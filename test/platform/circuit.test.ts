@@ -24,13 +24,7 @@ const refused = (retryAfterS: number) =>
   expect.objectContaining({
     code: 'upstream_circuit_open',
     status: 503,
-    options: {
-      retryAfterS,
-      help: `Repeat after ${retryAfterS} s.`,
-      detail: expect.stringContaining(
-        `no platform call for ${retryAfterS} s. Cached reports are still served.`,
-      ),
-    },
+    options: { retryAfterS },
   });
 
 afterEach(() => {

@@ -196,6 +196,18 @@ describe('a failed call', () => {
     expect(await advised(asks('7'), 'write', 8400)).toBeUndefined();
   });
 
+  it('says of a platform that is silent to repeat after ten seconds or more, but not of a write', async () => {
+    const silent = async (kind: CallKind, answer = status(408)) => {
+      const { ask } = await open([answer], { attempts: 0 });
+      const error = (await ask({ kind }).catch((thrown: unknown) => thrown)) as GatewayError;
+      expect(error.code).toBe('upstream_timeout');
+      return error.options.retryAfterS;
+    };
+    expect(await silent('read')).toBe(10);
+    expect(await silent('read', status(408, { 'retry-after': '70' }))).toBe(70);
+    expect(await silent('write')).toBeUndefined();
+  });
+
   it('is given up at once when the platform asks for longer than there is time', async () => {
     const { seen, ask } = await open([status(503, { 'retry-after': '3600' }), OK]);
     const startedMs = performance.now();

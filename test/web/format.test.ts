@@ -1,8 +1,6 @@
 /** How the pages say numbers, times and addresses. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE } from '../../src/errors.js';
-import { Refused, wordsOf } from '../../src/web/ui/api.js';
 import { bytes, counted, duration, fromNow, moment, percent } from '../../src/web/ui/format.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 import { sortedBy } from '../../src/web/ui/sort.js';
@@ -44,28 +42,6 @@ describe('numbers', () => {
     expect(fromNow('2199-01-01T00:00:00Z', now)).toBe('on 2199-01-01');
     expect(fromNow('2020-02-29T23:00:00Z', now)).toBe('on 2020-02-29');
     expect([moment('never'), fromNow('never', now)]).toEqual(['never', 'never']);
-  });
-});
-
-describe('a refusal', () => {
-  it('says how long to wait, not which header has it', () => {
-    const problemOf = (help: string) => ({
-      title: 'Rate limited',
-      status: 429,
-      code: 'rate_limited',
-      detail: 'Too many requests.',
-      help,
-    });
-    const help = CATALOGUE.rate_limited.remedy;
-    const rateLimited = problemOf(help);
-    expect(wordsOf(new Refused(rateLimited, 90))).toBe(
-      'Too many requests. Wait for 1 min 30 s, then repeat.',
-    );
-    expect(wordsOf(new Refused(rateLimited, null))).toBe(`Too many requests. ${help}`);
-    const waits = Object.values(CATALOGUE).filter(({ remedy }) => remedy.startsWith('Wait'));
-    expect(waits.length).toBeGreaterThan(3);
-    for (const { remedy } of waits)
-      expect(wordsOf(new Refused(problemOf(remedy), 90))).toContain('Wait for 1 min 30 s');
   });
 });
 

@@ -121,10 +121,11 @@ function resultOf(text: string): ToolResult {
 
 /** The problem as for HTTP, shortened to the caps: a long list of faults or the platform's message may not fit. */
 function errorOf(error: GatewayError, requestId: string, { maxBytes }: Caps): ToolResult {
-  const { code, detail, help, status, errors = [], errorCount, upstream } = toProblem(error, requestId);
+  const problem = toProblem(error, requestId);
+  const { code, detail, help, status, errors = [], errorCount, known, upstream } = problem;
   const { retryAfterS: retryAfterSeconds } = error.options;
   const short = { code, detail, help, status, requestId, retryAfterSeconds };
-  const whole = { ...short, errors: errors.length === 0 ? undefined : errors, errorCount, upstream };
+  const whole = { ...short, errors: errors.length === 0 ? undefined : errors, errorCount, known, upstream };
   const all = [
     whole,
     { ...short, errors: errors.slice(0, 3), errorCount: errorCount ?? errors.length },

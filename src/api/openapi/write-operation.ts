@@ -42,6 +42,15 @@ const PROBLEM = Type.Object(
     errorCount: Type.Optional(
       Type.Integer({ description: 'Number of faults, if errors does not list all of them.' }),
     ),
+    known: Type.Optional(
+      Type.Array(
+        Type.Object({ from: Type.String({ format: 'date' }), to: Type.String({ format: 'date' }) }),
+        {
+          description:
+            'Of a report by date while the platform fails: the periods whose days are answered from the cache, newest first, at most 5.',
+        },
+      ),
+    ),
     upstream: Type.Optional(
       Type.Unknown({ description: "With upstream_rejected: the platform's message, at most 1 KiB." }),
     ),
@@ -144,7 +153,7 @@ function problem(codes: readonly ErrorCode[], status: number | null): Answer {
 }
 
 /** Statuses that may tell when to repeat. */
-const REPEATABLE: readonly number[] = [409, 429, 502, 503];
+const REPEATABLE: readonly number[] = [409, 429, 502, 503, 504];
 
 function headersOf(status: number | null): ResponseHeader[] {
   const all: ResponseHeader[] = ['cache-control', 'vary'];

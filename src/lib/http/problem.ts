@@ -1,4 +1,11 @@
-import { CATALOGUE, type ErrorCode, type FieldFault, type GatewayError } from '../../errors.js';
+import {
+  CATALOGUE,
+  type ErrorCode,
+  type FieldFault,
+  type GatewayError,
+  type KnownPeriod,
+} from '../../errors.js';
+import { span } from '../words.js';
 
 /** A problem document (RFC 9457). */
 export interface Problem {
@@ -14,6 +21,8 @@ export interface Problem {
   readonly errors?: readonly FieldFault[];
   /** Number of faults, if `errors` does not list all of them. */
   readonly errorCount?: number;
+  /** Days of the report that are cached, newest first, at most 5 periods. */
+  readonly known?: readonly KnownPeriod[];
   readonly upstream?: unknown;
 }
 
@@ -102,15 +111,25 @@ function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, text.lastIndexOf(' ', most - 1)).replace(/,$/, '')} …` : text;
 }
 
-function describeError({ code, options: { errors = [], detail, help } }: GatewayError) {
+/** The wait as a number, if it is known. */
+function inNumbers(text: string, retryAfterS: number | undefined): string {
+  if (retryAfterS === undefined) return text;
+  const wait = span(retryAfterS);
+  return text
+    .replace(/the seconds in `?retry-after`?/, wait)
+    .replace(/(?:Try again|Repeat) (?:later|in a few seconds)/, `Repeat after ${wait}`);
+}
+
+function describeError({ code, options }: GatewayError) {
+  const { errors = [], detail, help, retryAfterS } = options;
   const [first, ...others] = errors;
   // Only these codes name fields to a caller whose key or admin token is valid.
   const namesFields = first !== undefined && /^(?:invalid_(?:query|body)|undeclared_parameter)$/.test(code);
   const ofFaults = namesFields ? describeFaults([first, ...others]) : null;
   const { meaning, remedy } = CATALOGUE[code];
   return {
-    detail: detail ?? ofFaults?.detail ?? withoutMarks(meaning),
-    help: help ?? ofFaults?.help ?? withoutMarks(remedy),
+    detail: inNumbers(detail ?? ofFaults?.detail ?? withoutMarks(meaning), retryAfterS),
+    help: inNumbers(help ?? ofFaults?.help ?? withoutMarks(remedy), retryAfterS),
   };
 }
 
@@ -130,6 +149,7 @@ export function toProblem(error: GatewayError, requestId: string): Problem {
     code: error.code,
     requestId,
     ...(error.options.errors ? listed(error.options.errors) : {}),
+    ...(error.options.known === undefined ? {} : { known: error.options.known }),
     ...(error.options.upstream === undefined ? {} : { upstream: error.options.upstream }),
   };
 }

@@ -1,11 +1,11 @@
 /** A report with its totals, both in one state: neither is older than a known change of the other's days. */
 import { createLastUsed } from '../../lib/last-used.js';
 import type { Gateway } from '../gateway.js';
-import { getReport, isExcused } from '../get-report.js';
+import { getReport } from '../get-report.js';
 import { addUp } from '../history/read.js';
 import { digest } from '../query/platform-call.js';
 import type { ReportQuestion, RequestContext } from '../question.js';
-import type { ReportAnswer } from '../report-answer.js';
+import { isExcused, type ReportAnswer } from '../report-answer.js';
 import type { AssembleInput } from '../rows/answer.js';
 import type { Entry, RowsHeader } from '../rows/entry.js';
 import { type Apart, apartFrom, joinSums, type Sums } from '../rows/sums.js';

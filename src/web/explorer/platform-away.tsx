@@ -1,12 +1,9 @@
 /** In place of a report by date whose missing days the platform does not give: those that are known, as links. */
 import { Refused, wordsWithId } from '../ui/api.js';
 import type { Loaded } from '../ui/load.js';
-import { Looking, TryAgain } from '../ui/parts.js';
-import { useGet } from '../ui/session.js';
-import type { Revisions } from './changed.js';
-import { knownThen } from './known-then.js';
+import { TryAgain } from '../ui/parts.js';
 import { Runs, toldRuns } from './not-known-then.js';
-import { aboutPath, type Viewed } from './question.js';
+import type { Viewed } from './question.js';
 
 const AWAY: ReadonlySet<string> = new Set([
   'upstream_error',
@@ -25,9 +22,7 @@ interface AwayProps extends Pick<Viewed, 'question' | 'view'> {
 }
 
 export function PlatformAway({ question, view, error, again }: AwayProps) {
-  const revisions = useGet<Revisions>(aboutPath('revisions', question));
-  if (revisions.loading) return <Looking>Looking up which days are known …</Looking>;
-  const { known } = knownThen({ data: revisions.value?.data ?? [] }, Number.MAX_VALUE);
+  const { known = [] } = error.problem;
   return (
     <div class="note bad stack" role="alert">
       <p>

@@ -1,12 +1,11 @@
 /** Calls of the gateway, with the session's cookie; a refusal becomes an error that can be shown. */
 import type { Problem as Written } from '../../lib/http/problem.js';
-import { span } from './format.js';
 
 export type { FieldFault as Fault } from '../../errors.js';
 
 /** A problem document (RFC 9457) of the gateway, or of a proxy before it. */
 export type Problem = Pick<Written, 'title' | 'detail' | 'status' | 'errors'> &
-  Partial<Pick<Written, 'help' | 'requestId' | 'upstream'>> & { readonly code: string };
+  Partial<Pick<Written, 'help' | 'known' | 'requestId' | 'upstream'>> & { readonly code: string };
 
 export class Refused extends Error {
   constructor(
@@ -113,8 +112,5 @@ export function wordsOf(error: unknown): string {
       : `The platform gave no reason, only status ${status}. Change the request, or ask your operator.`;
   }
   const others = errors.slice(1).map(({ param, message }) => `${param} ${message}.`);
-  const words = [detail, ...others, help ?? ''].join(' ').trim();
-  // People do not see the header, so its value is shown.
-  const wait = error.retryAfter;
-  return wait === null ? words : words.replace(/the seconds in `?retry-after`?/, span(wait));
+  return [detail, ...others, help ?? ''].join(' ').trim();
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { request } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { GatewayError } from '../../../src/errors.js';
+import { CATALOGUE, type ErrorCode, GatewayError } from '../../../src/errors.js';
 import { type Problem, toProblem } from '../../../src/lib/http/problem.js';
 import { exchange, head, readAnswers } from '../../support/raw-socket.js';
 import type { LogLine } from '../../support/start-gateway.js';
@@ -50,11 +50,19 @@ describe('a problem', () => {
       title: 'Overloaded',
       status: 503,
       detail: 'for the caller',
-      help: 'Wait for the seconds in retry-after, and send fewer requests at once.',
+      help: 'Wait for 3 s, and send fewer requests at once.',
       code: 'overloaded',
       requestId: headers['x-request-id'],
     });
     expect(headers['x-request-id']).not.toBe('mine');
+  });
+
+  it.each(
+    (Object.keys(CATALOGUE) as ErrorCode[]).filter((code) => /^Wait|^Try again/.test(CATALOGUE[code].remedy)),
+  )('%s says how long to wait, where that is known', (code) => {
+    const helpOf = (options = {}) => toProblem(new GatewayError(code, options), 'r').help;
+    expect(helpOf({ retryAfterS: 90 })).toMatch(/^(Wait for|Repeat after) 1 min 30 s\b/);
+    expect(helpOf()).toBe(CATALOGUE[code].remedy.replaceAll('`', ''));
   });
 
   it('keeps to the log what is not for the caller', async () => {
