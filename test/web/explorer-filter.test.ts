@@ -53,14 +53,33 @@ it.each([
   ['acme contains', []],
   ['date >= 2026-11-18 and date < 2026-11-19 clicks > 4', [8, 9]],
   ['date contains 2026-12', []],
+  ['Campaign = "Bread & butter"', [8]],
+  ['campaign = “bread &” clicks>4', [8]],
+  ["Campaign contains 'a > b'", [9]],
+  ['"Bread & butter"', [8]],
+  ['"bread butter"', []],
+  ['not "bread & butter"', [7, 9]],
+  ['"', []],
+  ['clicks between 3 and 1,000', [7, 8]],
+  ['Clicks BETWEEN 4 and 2500 and not Campaign = bread', [9]],
+  ['clicks not between 3 and 1000', [9]],
+  ['date between 2026-11-18 and 2026-11-19 clicks > 4', [8, 9]],
+  ['spent between $1 and $21', [9]],
+  ['clicks != 3', [8, 9]],
+  ['clicks<>3 campaign ≠ acme', [8]],
+  ['Campaign not contains acme', [7, 8]],
+  ['not acme', [7, 8]],
+  ['not', []],
   [' ', [7, 8, 9]],
 ])('a filter of %j finds the rows of it', (filter, expected) => {
   expect(found(filter)).toEqual(expected);
 });
 
 it.each([
-  ['clicks>>4', '“>>” is not understood: write >, >=, <, <= or =.'],
-  ['clicks != 4', '“!=” is not understood: write >, >=, <, <= or =.'],
+  ['clicks>>4', '“>>” is not understood: write >, >=, <, <=, =, != or between.'],
+  ['clicks between 4', '“between” needs two values with “and”: Clicks between … and ….'],
+  ['clicks between 4 and x', '“x” is no number: write one such as 1000, 1,000 or 0.5.'],
+  ['not klicks > 10', `No column is called “klicks”; ${COLUMNS}.`],
   ['acme klicks > 10', `No column is called “klicks”; ${COLUMNS}.`],
   ['clicks > 4 < 9', `A column is missing before “<”; ${COLUMNS}.`],
   ['clicks > abc', '“abc” is no number: write one such as 1000, 1,000 or 0.5.'],
@@ -71,7 +90,7 @@ it.each([
   ['campaign = ', 'A text is missing after Campaign name =.'],
   ['date > yesterday', '“yesterday” is no date: write one such as 2026-11-20.'],
   ['date >', 'A date is missing after Date >.'],
-  ['clicks contains 4', '“contains” is not understood: write >, >=, <, <= or =.'],
+  ['clicks contains 4', '“contains” is not understood: write >, >=, <, <=, =, != or between.'],
   ['clicks > 5%', '“5%” has %, but Clicks is no percentage: write the number alone.'],
   ['clicks > $5', '“$5” does not fit: Clicks is not in $; write the number alone.'],
   ['spent > 5 €', '“5 €” does not fit: Spent is not in €; write the number alone.'],
@@ -86,6 +105,8 @@ it.each([
   ['campaign = bread date<2026-11-20', 'Campaign name contains “bread” and Date < 2026-11-20'],
   ['campaign id = 1000', 'Campaign id = 1000'],
   ['bread and butter', '“bread” and “butter” and “and”'],
+  ['clicks between 10 and 1,000', 'Clicks ≥ 10 and Clicks ≤ 1,000'],
+  ['not "a b" clicks != 4', 'not (“a b”) and not (Clicks = 4)'],
 ])('a filter of %j says what of it is understood', (filter, understood) => {
   expect(filtered(filter)).toMatchObject({ fault: null, understood });
 });
@@ -144,6 +165,14 @@ it('spaces, case, thousands and the name of a column change nothing', () => {
   );
 });
 
+it('a condition and its negation have each row once', () => {
+  const conditions = ['clicks > 4', 'clicks between 3 and 1000', 'campaign = "a > b"', 'bread', 'date = 2026-11-18'];
+  for (const condition of conditions) {
+    const [has, lacks] = [found(condition), found(`not ${condition}`)] as [number[], number[]];
+    expect([...has, ...lacks].toSorted()).toEqual([7, 8, 9]);
+  }
+});
+
 it('any text comes to an end: as rows, or as a fault without rows', () => {
   const piece = fc.constantFrom(
     'clicks',
@@ -162,6 +191,11 @@ it('any text comes to an end: as rows, or as a fault without rows', () => {
     '|',
     'or',
     'contains ',
+    'between ',
+    ' and ',
+    'not ',
+    '“',
+    '”',
     'date',
     '"',
     ' ',

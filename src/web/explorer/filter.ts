@@ -1,4 +1,4 @@
-/** The filter of a table: texts, and conditions such as `clicks > 1,000 and campaign contains brand`. Pure. */
+/** The filter of a table: texts, and conditions such as `clicks > 1,000 and not campaign contains brand`. Pure. */
 import { currencyOf, type ReportColumn } from './columns.js';
 import type { numbersIn } from './numbers.js';
 import { type Cell, cellOf, type Row } from './parse.js';
@@ -68,11 +68,13 @@ export function filterRows(filter: string, reading: Reading): Filtered {
   };
 }
 
-const WORD = /^(?:[^\s<>=≤≥]+?(?=[,;]*(?:$|[\s<>=≤≥]))|[<>=≤≥]+)/;
-const COMPARED = /^\s*(!?[<>=≤≥]+)\s*/;
-/** Behind the name of a column; elsewhere it is a text. */
-const CONTAINS = /^\s+(contains)\s+/i;
-const comparedAt = (text: string) => COMPARED.exec(text) ?? CONTAINS.exec(text);
+const WORD = /^(?:[^\s<>=≤≥≠]+?(?=[,;]*(?:$|\s|!?[<>=≤≥≠]))|[<>=≤≥≠]+)/;
+const COMPARED = /^\s*(!?[<>=≤≥≠]+)\s*/;
+/** Behind the name of a column; elsewhere they are texts. */
+const VERB = /^\s+((?:not\s+)?(?:contains|between))\s+/i;
+const comparedAt = (text: string) => COMPARED.exec(text) ?? VERB.exec(text);
+/** In the quotation marks of a keyboard or of a phone. */
+const QUOTED = /^(?:(["'])(.+?)\1|“(.+?)”)(?=$|[\s,;&])/;
 
 const textPart = (text: string, end: number) => ({
   end,
@@ -81,9 +83,24 @@ const textPart = (text: string, end: number) => ({
   column: null,
 });
 
-/** A condition, or a word. What looks like a condition and is none may be a text that some row has. */
+/** What stands before a part that no row may have. */
+const NOT = /^not\s+(?=[^\s,;])/i;
+
 function partAt(filter: string, at: number, reading: Reading): Part {
+  const [not] = NOT.exec(filter.slice(at)) ?? [];
+  return not === undefined
+    ? plainAt(filter, at, reading)
+    : negated(plainAt(filter, at + not.length, reading));
+}
+
+const negated = (part: Part): Part =>
+  'fault' in part ? part : { ...part, test: (row) => !part.test(row), told: `not (${part.told})` };
+
+/** A condition, a text in quotation marks, or a word. What looks like a condition and is none may be a text that some row has. */
+function plainAt(filter: string, at: number, reading: Reading): Part {
   const rest = filter.slice(at);
+  const [quote, , straight, curly = ''] = QUOTED.exec(rest) ?? [];
+  if (quote !== undefined) return textPart(straight ?? curly, at + quote.length);
   const column = columnAt(rest, reading.columns);
   const [word = ''] = WORD.exec(rest) ?? [];
   const left = column?.label ?? (COMPARED.test(word) ? '' : word);
@@ -94,7 +111,7 @@ function partAt(filter: string, at: number, reading: Reading): Part {
   const part =
     column === null
       ? { end: from, fault: unknownIn(left, signs, reading.columns) }
-      : conditionAt(filter, from, column.of, signs, reading);
+      : comparisonAt(filter, from, column.of, signs, reading);
   if (!('fault' in part)) return part;
   // `A=B`, as somebody named a campaign.
   const [, whole = ''] = /^(.*?)(?:$|[\s,;])/.exec(rest.slice(left.length + sign.length)) ?? [];
@@ -149,6 +166,27 @@ const SHOWN: Readonly<Record<string, string>> = { '>=': '≥', '<=': '≤' };
 const NUMBER =
   /^([-−+]?\s*[$€£]?\s*[-−]?)(\d+(?:[.,'’]\d+|[ \u00a0\u202f]\d{3}(?![\d-]))*)(\s*%|\s*[€$£])?(?=$|[\s,;&])/;
 
+const NEGATED: Readonly<Record<string, string>> = { '!=': '=', '<>': '=', '≠': '=' };
+
+/** As {@link conditionAt}, also of two numbers or days, and of what no row may have. */
+function comparisonAt(...[filter, at, column, signs, reading]: Parameters<typeof conditionAt>): Part {
+  const plain = NEGATED[signs] ?? signs.replace(/^not\s+/i, '');
+  if (plain !== signs) return negated(comparisonAt(filter, at, column, plain, reading));
+  if (!/^between$/i.test(signs)) return conditionAt(filter, at, column, signs, reading);
+  const low = conditionAt(filter, at, column, '>=', reading);
+  if ('fault' in low) return low;
+  const [and] = /^\s+and\s+/i.exec(filter.slice(low.end)) ?? [];
+  if (and === undefined)
+    return { end: low.end, fault: `“between” needs two values with “and”: ${column.title} between … and ….` };
+  const high = conditionAt(filter, low.end + and.length, column, '<=', reading);
+  if ('fault' in high) return high;
+  return {
+    ...high,
+    test: (row) => low.test(row) && high.test(row),
+    told: `${low.told} and ${high.told}`,
+  };
+}
+
 /** @param at where the number or text begins */
 function conditionAt(
   filter: string,
@@ -199,15 +237,17 @@ function conditionAt(
   };
 }
 
-const unknownSign = (signs: string) => `“${signs}” is not understood: write >, >=, <, <= or =.`;
+const unknownSign = (signs: string) => `“${signs}” is not understood: write >, >=, <, <=, =, != or between.`;
 
 /** Of a column of days, which are compared, or of texts, which contain what is written. @param at where that begins */
 function textAt(filter: string, at: number, { name, title }: ReportColumn, sign: string): Part {
-  const [whole, quoted, word] = /^(?:"([^"]+)"|([^\s,;]+))/.exec(filter.slice(at)) ?? [];
-  const text = quoted ?? word ?? '';
+  const rest = filter.slice(at);
+  const [quote, , straight, curly] = QUOTED.exec(rest) ?? [];
+  const [word = ''] = /^[^\s,;]*/.exec(rest) ?? [];
+  const text = straight ?? curly ?? word;
   const wrong = (fault: string): Part => ({ end: at, fault });
   const part = (told: string, test: (cell: string) => boolean): Part => ({
-    end: at + (whole ?? '').length,
+    end: at + (quote ?? word).length,
     test: (row) => test(textOf(cellOf(row, name))),
     told: `${title} ${told}`,
     column: name,

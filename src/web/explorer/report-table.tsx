@@ -343,7 +343,7 @@ const FILTER: readonly FieldSpec[] = [
     name: 'filter',
     label: 'Filter',
     is: 'search',
-    help: 'Text or conditions: Clicks\u00a0>\u00a01,000 and Date\u00a0>=\u00a02026-11-20 and Campaign contains\u00a0brand',
+    help: 'Text or conditions: Clicks\u00a0>\u00a01,000 and Date between 2026-11-20 and 2026-11-26 and not Campaign\u00a0=\u00a0"brand\u00a0a"',
   },
 ];
 
