@@ -111,23 +111,50 @@ it('a person who asks for the end of a day when not all days were known opens th
   await expect.poll(() => lines.count()).toBe(2);
 });
 
-it('a person opens a pin of earlier numbers: it names their time, and the live report has the numbers of now', async () => {
-  const { gateway, key, ask } = await historyScene();
+it('a person opens a pin of earlier numbers: list and pin name their time, and what changed is counted from it', async () => {
+  const { gateway, key, ask, restated } = await historyScene();
   await ask(BY_DATE);
   gateway.clock.advance(HOUR);
   const asOf = fieldOf(gateway.clock.now());
-  gateway.clock.advance(HOUR);
+  const told = `${asOf.replace('T', ' ')} UTC`;
+  await restated(BY_DATE);
   const json = { endpoint: 'campaigns/get', query: `${BY_DATE}&_asOf=${asOf}:00Z` };
   const pinned = await gateway.call('/gateway/v1/pins', { method: 'POST', key, json });
   const { id } = pinned.json<{ id: string }>();
-  const url = `${await listenGateway(gateway)}/explorer#/pins?pin=${id}`;
+  const url = `${await listenGateway(gateway)}/explorer#/pins`;
   const { page, faults } = await signedIn(url, 'Team key', key);
-  await page.getByText(`Numbers as they were on ${asOf.replace('T', ' ')} UTC.`).waitFor();
-  // They did not begin to change when they were pinned.
-  expect(await page.getByRole('link', { name: 'What changed since' }).count()).toBe(0);
+  await page.getByRole('row').getByText(`as of ${told}`).waitFor();
+  await page.getByRole('link', { name: 'Pinned rows' }).click();
+  await page.getByText(`Numbers as they were on ${told}.`).waitFor();
+  // The platform changed a day before they were pinned, and after that time.
+  await page.getByRole('link', { name: 'What changed since' }).click();
+  await page.getByText(`1 day changed since ${told}.`).waitFor();
+  const since = page.getByLabel('Changed since').getByRole('option', { selected: true });
+  expect(await since.textContent()).toBe(`the pin, ${told}`);
+  expect(page.url()).not.toContain('asOf');
+  await page.goto(`${url}?pin=${id}`);
   await page.getByRole('link', { name: 'Live report' }).click();
   await page.getByRole('button', { name: 'What changed' }).waitFor();
   expect(page.url()).not.toContain('asOf');
+  expect(faults).toEqual([]);
+});
+
+it('a person whose split report was not known then opens the report by date only, which was', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE);
+  const asOf = fieldOf(gateway.clock.now() + MINUTE);
+  gateway.clock.advance(HOUR);
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&byCampaign=1&asOf=${asOf}`;
+  const { page, faults, forgive } = await signedIn(url, 'Team key', key);
+  const alert = page.getByRole('alert').filter({ hasText: 'Not known then.' });
+  await alert.waitFor();
+  forgive();
+  // Its time is written for people.
+  expect(await alert.textContent()).not.toMatch(/\dT\d/);
+  await alert.getByRole('link', { name: 'Show all days by date only, as they were then' }).click();
+  await page.getByText(`Numbers as they were on ${asOf.replace('T', ' ')} UTC`).waitFor();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(3);
   expect(faults).toEqual([]);
 });
 
@@ -140,7 +167,7 @@ it('a person with several advertisers reads which one was not known then, and is
   await page.getByText('1 of 2 advertisers.').waitFor();
   const line = page.getByRole('region', { name: 'Advertisers', exact: true }).getByRole('row');
   await line
-    .getByText(/^No recorded data at .* for 2026-11-17, 2026-11-18, 2026-11-19\. Some were never recorded\.$/)
+    .getByText(/^No recorded data at [\d-]+ [\d:]+ UTC for 2026-11-17, 2026-11-18, 2026-11-19\. Some were never recorded\.$/)
     .waitFor();
   expect(await page.getByRole('button', { name: 'Ask again for the others' }).count()).toBe(0);
 });
@@ -163,7 +190,7 @@ it('a person reads of a report without history that there is none, and opens the
     .waitFor();
 });
 
-it('a person reads of provisional days as they were that they were provisional then, and when they were fetched', async () => {
+it('a person reads of earlier numbers of days not complete then that they may have changed, and when they were fetched', async () => {
   const { gateway, key, ask } = await historyScene();
   const query = BY_DATE.replace(PERIOD, 'dateFrom=2026-11-18&dateTo=2026-11-20');
   await ask(query);
@@ -173,11 +200,15 @@ it('a person reads of provisional days as they were that they were provisional t
   const url = `${await listenGateway(gateway)}/${REPORT}&${query}&asOf=${asOf}`;
   const { page } = await signedIn(url, 'Team key', key);
   const day = `${new Date(fetchedOn).getUTCDate()} Nov 2026`;
-  await page.getByRole('button', { name: `last fetched on ${day}, before that moment` }).waitFor();
+  await page.getByRole('button', { name: `oldest day fetched on ${day}` }).waitFor();
   await page
-    .getByText(/^From 2026-11-\d\d on the numbers were provisional then: the platform was still completing/)
+    .getByText(
+      /^From 2026-11-\d\d on some of these numbers were fetched while the platform was still completing the day\. “What changed” tells/,
+    )
     .waitFor();
-  expect(await page.getByText('is still completing').count()).toBe(0);
+  await page.getByText('~ marks days that may have changed later.').waitFor();
+  await page.getByRole('img', { name: 'may have changed later' }).first().waitFor();
+  expect(await page.getByText(/is still completing|provisional/).count()).toBe(0);
 });
 
 it('a person whose report the platform does not complete reads which days are known, and opens them', async () => {
@@ -261,11 +292,12 @@ it('of days the first time that all were known is when the last of them was firs
               ...(wasVoid ? { void: 'cut' } : {}),
             })),
         }));
-      const { known, allFrom } = knownThen({ data } as unknown as Revisions, at * MINUTE);
+      const { isWhole, known, allFrom } = knownThen({ data } as unknown as Revisions, at * MINUTE);
       const firsts = all.map((one) => (one.wasVoid ? Number.POSITIVE_INFINITY : Math.min(...one.known)));
       const last = Math.max(...firsts);
       const isAll = last <= at;
       const expected = all.flatMap(({ date }, index) => ((firsts[index] as number) <= at ? date : []));
+      expect(isWhole).toBe(isAll);
       expect(known.flatMap((days) => daysOf(days))).toEqual(isAll ? [] : expected.toSorted());
       expect(allFrom).toBe(isAll || last === Number.POSITIVE_INFINITY ? null : fieldOf(last * MINUTE));
       for (const [index, { from }] of known.entries())

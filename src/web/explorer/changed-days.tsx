@@ -38,13 +38,13 @@ import {
 } from './question.js';
 
 interface SinceProps extends Viewed {
-  /** When the pin of the address was made, ISO; null: there is none. */
+  /** The time of the numbers of the pin of the address, ISO; null: there is none. */
   readonly pinnedAt: string | null;
 }
 
 export function Since({ view, setView, pinnedAt }: SinceProps) {
   const { from } = momentsOf(view.between);
-  const own = pinnedAt === null ? 'chosen moments' : `pinned, ${moment(pinnedAt)}`;
+  const own = pinnedAt === null ? 'chosen moments' : `the pin, ${moment(pinnedAt)}`;
   const isOwn = !isNamed(view.between);
   return (
     <SelectLine
@@ -67,7 +67,7 @@ interface ChangedProps extends SinceProps {
   readonly names: Names;
 }
 
-/** The moments of the address. @param pinnedAt of the pin of the address, ISO; null: there is none */
+/** The moments of the address. @param pinnedAt the time of the numbers of its pin, ISO; null: there is none */
 function momentsIn(place: string, pinnedAt: string | null): Moments {
   const { from, to } = momentsOf(place);
   const timeOf = (iso: string) => (Number.isNaN(Date.parse(iso)) ? null : Date.parse(iso));
@@ -93,7 +93,6 @@ export function Changed(props: ChangedProps) {
         {counted(days.length, 'day')} changed {sinceWords(moments)}, but the numbers are no longer kept.
       </Empty>
     );
-  const others = days.filter(({ steps }) => steps.some(({ hasOtherSettings }) => hasOtherSettings)).length;
   return (
     <>
       <div class="toolbar">
@@ -113,12 +112,6 @@ export function Changed(props: ChangedProps) {
       <Others {...{ states, measures, column, currency }} />
       {diff.error === null ? null : (
         <p class="small quiet">How many rows moved is not known. {wordsOf(diff.error)}</p>
-      )}
-      {others === 0 ? null : (
-        <p class="note info">
-          {counted(others, 'day was', 'days were')} fetched with other settings, so part of the difference may
-          not be the platform’s. Ask your operator what was set.
-        </p>
       )}
       <ul class="plain-list changed" aria-label="Days that changed, newest first">
         {days.map((day) => (
@@ -253,7 +246,11 @@ function ChangedDay(props: DayProps) {
         <Shown change={changeIn([day], column)} unit={column.unit} currency={currency} />
         <span class="small quiet">
           {noun === null || moved === null ? null : `${counted(moved, noun)} moved`}{' '}
-          {isOther ? <Tag tone="info">other settings</Tag> : null}
+          {isOther ? (
+            <span title={OTHER_METHOD}>
+              <Tag tone="info">other token or columns</Tag>
+            </span>
+          ) : null}
         </span>
       </summary>
       {isOpen ? (
@@ -271,6 +268,9 @@ function ChangedDay(props: DayProps) {
     </details>
   );
 }
+
+const OTHER_METHOD =
+  'The later numbers were fetched with another platform token, or have other columns. Part of the difference may come from that: the platform may show each token other numbers.';
 
 /** What the rows of a day are of; null: a day has one row. */
 function nounOf(splits: readonly string[]): string | null {
@@ -296,7 +296,7 @@ function StepLine({
       ) : (
         <Shown {...{ change, currency }} unit={column.unit} joint=", " />
       )}
-      .{hasOtherSettings ? ' Fetched with other settings.' : ''}
+      .{hasOtherSettings ? ` ${OTHER_METHOD}` : ''}
     </>
   );
 }

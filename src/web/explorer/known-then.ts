@@ -3,6 +3,8 @@ import { type Revisions, validOf } from './changed.js';
 import { dayAfter, type Period } from './question.js';
 
 export interface KnownThen {
+  /** Whether all days were known. */
+  readonly isWhole: boolean;
   /** Days that follow each other, in order. */
   readonly known: readonly Period[];
   /** From when on all days are known, in whole minutes, as a field has it; null: some never were. */
@@ -16,7 +18,8 @@ export function knownThen({ data }: Pick<Revisions, 'data'>, atMs: number): Know
     firstMs: Math.min(...validOf(day).map(({ knownFrom }) => Date.parse(knownFrom))),
   }));
   // The gateway has another reason.
-  if (firsts.every(({ firstMs }) => firstMs <= atMs)) return { known: [], allFrom: null };
+  if (firsts.every(({ firstMs }) => firstMs <= atMs))
+    return { isWhole: firsts.length > 0, known: [], allFrom: null };
   const known: Period[] = [];
   for (const { date, firstMs } of firsts) {
     if (firstMs > atMs) continue;
@@ -29,6 +32,7 @@ export function knownThen({ data }: Pick<Revisions, 'data'>, atMs: number): Know
   // Rounded up, as the field has no seconds.
   const minuteMs = Math.ceil(allMs / 60_000) * 60_000;
   return {
+    isWhole: false,
     known,
     allFrom: Number.isFinite(allMs) ? new Date(minuteMs).toISOString().slice(0, 16) : null,
   };

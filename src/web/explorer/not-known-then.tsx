@@ -10,6 +10,7 @@ import {
   DATE,
   daysOf,
   instantOf,
+  keptOf,
   type Period,
   reportHref,
   thenWords,
@@ -81,9 +82,26 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
             Show all as they were on {thenWords(allFrom)}
           </a>
         )}
+        {question.splits.length > 1 ? <ByDateOnly {...{ question, view, atMs }} /> : null}
         <NumbersOfNow {...{ question, view }} />
       </p>
     </div>
+  );
+}
+
+/** History is kept for each split apart: that by date only is the longest. Shown if it has all days of the time. */
+function ByDateOnly({
+  question,
+  view,
+  atMs,
+}: Pick<Viewed, 'question' | 'view'> & { readonly atMs: number }) {
+  const byDate = { ...question, splits: ['byDate'] };
+  const { value } = useGet<Revisions>(aboutPath('revisions', { ...byDate, asOf: '' }));
+  if (value === null || !knownThen(value, atMs).isWhole) return null;
+  return (
+    <a class="button" href={reportHref(byDate, keptOf(view, byDate))}>
+      Show all days by date only, as they were then
+    </a>
   );
 }
 

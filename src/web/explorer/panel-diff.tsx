@@ -25,7 +25,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
         <Empty>History is kept by day: choose one row per date above to see it.</Empty>
       </Card>
     );
-  const pinnedAt = pins.value?.data.find(({ id }) => id === pin)?.createdAt ?? null;
+  const pinnedAt = pins.value?.data.find(({ id }) => id === pin)?.knownAt ?? null;
   return (
     <Card title="What changed" tools={<Since {...props} pinnedAt={pinnedAt} />}>
       <Wait of={revisions}>

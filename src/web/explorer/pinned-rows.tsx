@@ -7,8 +7,8 @@ import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted } from './numbers.js';
 import { breathe, parseReport } from './parse.js';
-import { linksOf, type Pin, pinPath, questionOf, splitWords } from './pinned.js';
-import { FIRST_QUESTION, readView, thenWords } from './question.js';
+import { linksOf, type Pin, pinPath, questionOf, splitWords, thenOf } from './pinned.js';
+import { FIRST_QUESTION, readView } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { toldPeriod } from './spans.js';
 import { useTeam } from './team.js';
@@ -43,7 +43,6 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
               <PinHead
                 {...{ id, pin }}
                 title={title}
-                asOf={question.asOf}
                 subject={advertiser ?? `advertiser ${advertiserId || 'unknown'}`}
               />
               <ChartAndRows
@@ -68,11 +67,10 @@ interface HeadProps extends OfPin {
   readonly id: string;
   readonly title: string;
   readonly subject: string;
-  /** The earlier time that the numbers are of; empty: that of pinning. */
-  readonly asOf: string;
 }
 
-function PinHead({ id, pin, title, subject, asOf }: HeadProps) {
+function PinHead({ id, pin, title, subject }: HeadProps) {
+  const then = thenOf(pin);
   return (
     <Card>
       <h2>
@@ -87,7 +85,7 @@ function PinHead({ id, pin, title, subject, asOf }: HeadProps) {
         Pinned on <PinnedBy pin={pin} isLong />, {counted(pin.rowCount, 'row')} {splitWords(pin.split)}{' '}
         <PinState pin={pin} />
       </p>
-      {asOf === '' ? null : <p>Numbers as they were on {thenWords(asOf)}.</p>}
+      {then === null ? null : <p>Numbers as they were on {then}.</p>}
       <p class="row">
         <PinLinks id={id} pin={pin} />
         <a href={`${pinPath(id)}?_format=json`} download={`${id}.json`}>
@@ -107,7 +105,7 @@ export function PinLinks({ id, pin }: OfPin & { readonly id: string }) {
         CSV
       </a>
       {changed === null ? null : (
-        <a href={changed} title="What the platform changed of these rows since they were pinned">
+        <a href={changed} title="What the platform changed of these rows since the time of their numbers">
           What changed since
         </a>
       )}
@@ -144,10 +142,10 @@ export const PinState = ({ pin: { final } }: OfPin) => (
   <span
     title={
       final
-        ? 'When it was pinned, the platform was not expected to change these days any more.'
-        : 'When it was pinned, the platform was still completing some of these days.'
+        ? 'The platform is not expected to change these numbers any more.'
+        : 'Some of these numbers were fetched while the platform was still completing the day. “What changed since” tells what it changed later.'
     }
   >
-    <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional'}</Tag>
+    <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional then'}</Tag>
   </span>
 );

@@ -1,5 +1,6 @@
 /** A pin as a report of the page, and in words. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
+import { moment } from '../ui/format.js';
 import { titleOf } from './columns.js';
 import { parametersOf, type Question, readQuestion, reportHref } from './question.js';
 
@@ -23,18 +24,23 @@ export function questionOf({ endpoint, query }: Pick<Pin, 'endpoint' | 'query'>)
 }
 
 /**
- * The pages of what the platform changed of these rows since they were pinned, and of the numbers of now.
- * @returns null for what the page cannot show: numbers of an earlier time did not begin to change when they were pinned
+ * The pages of what the platform changed of these rows since the time of their numbers, and of the numbers of now.
+ * @returns null for what the page cannot show
  */
 export function linksOf(id: string, pin: Omit<Pin, 'id'>) {
   const question = questionOf(pin);
   return {
     live: question && reportHref({ ...question, asOf: '' }),
     changed:
-      question && question.asOf === '' && pin.revision !== null
-        ? reportHref(question, { panel: 'diff', between: `${id},latest` })
+      question && pin.revision !== null
+        ? reportHref({ ...question, asOf: '' }, { panel: 'diff', between: `${id},latest` })
         : null,
   };
+}
+
+/** The earlier time of its numbers, `2026-11-20 14:00 UTC`; null: they are those of when it was pinned. */
+export function thenOf({ query, knownAt }: Pick<Pin, 'query' | 'knownAt'>): string | null {
+  return new URLSearchParams(query).has('_asOf') ? moment(knownAt) : null;
 }
 
 /** `by date and campaign` */

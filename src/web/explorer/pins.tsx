@@ -9,7 +9,7 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { endpointTitle } from './endpoints.js';
 import { counted, numbers } from './numbers.js';
-import { PINS, type Pin, type Pins as PinList, pinPath, questionOf, splitWords } from './pinned.js';
+import { PINS, type Pin, type Pins as PinList, pinPath, questionOf, splitWords, thenOf } from './pinned.js';
 import { PinLinks, PinnedBy, PinnedRows, PinState } from './pinned-rows.js';
 import { toldPeriod } from './spans.js';
 import { useAdvertisers, useTeam } from './team.js';
@@ -24,7 +24,7 @@ const columnsWith = (names: NameOf): readonly Column<Pin>[] => [
   },
   {
     title: 'Period',
-    cell: ({ period }) => <span class="nowrap">{toldPeriod(period)}</span>,
+    cell: (pin) => <Days pin={pin} />,
     by: ({ period }) => period?.from ?? null,
   },
   { title: 'Note', cell: ({ note }) => (note === null ? '–' : <Name>{note}</Name>), by: ({ note }) => note },
@@ -41,6 +41,16 @@ function Report({ pin, names }: { readonly pin: Pin; readonly names: NameOf }) {
         {splitWords(pin.split)}, {counted(pin.rowCount, 'row')}
         {questionOf(pin) === null ? ', with parameters that this page has no fields for' : ''}
       </span>
+    </span>
+  );
+}
+
+function Days({ pin }: { readonly pin: Pin }) {
+  const then = thenOf(pin);
+  return (
+    <span>
+      <span class="nowrap">{toldPeriod(pin.period)}</span>
+      {then === null ? null : <span class="small quiet"> as of {then}</span>}
     </span>
   );
 }

@@ -7,7 +7,7 @@ import { gapsInWords, groupRows } from './group.js';
 import { isFew, MeasureChart, secondsOf } from './measure-chart.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import type { Viewed } from './question.js';
+import { provisionalWords, type Viewed } from './question.js';
 import { SPANS, type Span, spanIn } from './spans.js';
 
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5'] as const;
@@ -22,7 +22,7 @@ const LINES = [
   { value: 'split', title: 'As in the table' },
 ] as const;
 
-interface ReportChartProps extends Omit<Viewed, 'question'> {
+interface ReportChartProps extends Viewed {
   readonly report: Report;
   readonly measures: readonly ReportColumn[];
   readonly metric: ReportColumn;
@@ -108,7 +108,7 @@ export function ReportChart(props: ReportChartProps) {
   );
 }
 
-function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
+function Lines({ question, report, metric, spans, view, grouped, currency }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
   const { noSum, title } = metric;
@@ -160,8 +160,9 @@ function Lines({ report, metric, spans, view, grouped, currency }: LinesProps) {
         )}
         {shadedFrom === undefined ? null : (
           <p>
-            {isFew(spans) ? 'Not complete yet' : 'Shaded'}:{' '}
-            {by === 'day' ? '' : `from ${shadedFrom.title} on, with `}provisional days, from {provisional} on.
+            {!isFew(spans) ? 'Shaded' : question.asOf === '' ? 'Not complete yet' : 'Not complete then'}:{' '}
+            {by === 'day' ? '' : `from ${shadedFrom.title} on, with `}
+            {provisionalWords(question)}, from {provisional} on.
           </p>
         )}
       </div>

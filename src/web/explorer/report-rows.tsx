@@ -123,9 +123,10 @@ export function Known({ meta, isPast = false }: KnownProps) {
     <ul class="notes">
       {first === undefined ? null : (
         <li class="note warn">
-          From <strong>{first}</strong> on the numbers{' '}
-          {isPast ? 'were provisional then: the platform was' : 'are provisional: the platform is'} still
-          completing those days.
+          From <strong>{first}</strong> on{' '}
+          {isPast
+            ? 'some of these numbers were fetched while the platform was still completing the day. “What changed” tells what it changed later.'
+            : 'the numbers are provisional: the platform is still completing those days.'}
         </li>
       )}
       {isOpen ? (

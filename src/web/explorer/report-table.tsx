@@ -22,7 +22,7 @@ import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { valueOver, wordsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import { cellOf, type Meta, type Report, type Row } from './parse.js';
-import { advertisersOf, type Viewed } from './question.js';
+import { advertisersOf, provisionalWords, type Viewed } from './question.js';
 import { csvName, saveCsv } from './save-csv.js';
 import { SPANS, type Span, spanIn } from './spans.js';
 import { tableCsv } from './table-csv.js';
@@ -38,7 +38,7 @@ interface TableProps extends Viewed {
 }
 
 export function ReportTable(props: TableProps) {
-  const { report, columns, view, setView, spans } = props;
+  const { question, report, columns, view, setView, spans } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
   const { metric } = view;
@@ -92,7 +92,11 @@ export function ReportTable(props: TableProps) {
         <FoundRows {...props} {...{ found, sort, others, narrow, compared }} />
       )}
       <div class="small quiet">
-        {meta.firstProvisionalDate === undefined ? null : <p>{PROVISIONAL} marks provisional days.</p>}
+        {meta.firstProvisionalDate === undefined ? null : (
+          <p>
+            {PROVISIONAL} marks {provisionalWords(question)}.
+          </p>
+        )}
         {narrow || partly === undefined ? null : (
           <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
         )}
@@ -134,7 +138,7 @@ function FoundRows({ found, sort, others, narrow, compared, ...props }: FoundPro
     };
   });
   const write = (row: Row, column: ReportColumn) => textOf(row, column, spans, currency);
-  const marks = (row: Row) => <DayMarks {...{ row, spans, meta, narrow }} />;
+  const marks = (row: Row) => <DayMarks question={props.question} {...{ row, spans, meta, narrow }} />;
   return (
     <Grid
       label="Rows of the report"
@@ -230,19 +234,20 @@ function textOf(
   return { text: written(value, column, its), exact: exactly(value, column, its) };
 }
 
-interface MarksProps extends Pick<TableProps, 'spans'> {
+interface MarksProps extends Pick<TableProps, 'question' | 'spans'> {
   readonly row: Row;
   readonly meta: Meta;
   readonly narrow: boolean;
 }
 
 /** A sign for provisional days, explained below the table, so that the column stays narrow. */
-function DayMarks({ row, spans, meta: { firstProvisionalDate: first }, narrow }: MarksProps) {
+function DayMarks({ question, row, spans, meta: { firstProvisionalDate: first }, narrow }: MarksProps) {
+  const says = question.asOf === '' ? 'provisional' : 'may have changed later';
   const { part = null, end = String(row.date) } = spans.get(String(row.date)) ?? {};
   return (
     <>
       {first !== undefined && end >= first ? (
-        <strong class="sign" role="img" aria-label="provisional" title="provisional">
+        <strong class="sign" role="img" aria-label={says} title={says}>
           {PROVISIONAL}
         </strong>
       ) : null}

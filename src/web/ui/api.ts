@@ -1,5 +1,6 @@
 /** Calls of the gateway, with the session's cookie; a refusal becomes an error that can be shown. */
 import type { Problem as Written } from '../../lib/http/problem.js';
+import { toldTimes } from './format.js';
 
 export type { FieldFault as Fault } from '../../errors.js';
 
@@ -78,7 +79,8 @@ function secondsOf(headers: Headers): number | null {
 
 function problemOf(text: string, status: number): Problem {
   try {
-    const problem = JSON.parse(text) as Problem;
+    // People read it.
+    const problem = JSON.parse(toldTimes(text)) as Problem;
     if (typeof problem.title === 'string') return problem;
   } catch {
     // Not from the gateway.

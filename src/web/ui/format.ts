@@ -45,6 +45,10 @@ export function moment(iso: string): string {
   return Number.isNaN(atMs) ? iso : minuteOf(atMs);
 }
 
+/** What the gateway says, with its times as {@link moment} writes them. */
+export const toldTimes = (text: string): string =>
+  text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, moment);
+
 /** `between 2026-11-22 02:00 and 14:00 UTC` */
 export function between(from: string, to: string): string {
   const [first, last] = [moment(from), moment(to)];

@@ -19,7 +19,7 @@ export interface KeptDay extends Kept {
 
 /** The marks serve people who do not see the colours. */
 export const STATES = [
-  { state: 'final', mark: '✓', says: 'cached, no longer changes' },
+  { state: 'final', mark: '✓', says: 'cached, no more changes expected' },
   { state: 'fresh', mark: '•', says: 'cached and fresh' },
   { state: 'stale', mark: '~', says: 'cached but stale' },
   { state: 'missing', mark: '×', says: 'not cached: needs a platform call' },

@@ -46,7 +46,7 @@ export function KeptFigures({ explained: { price, policy, days } }: ExplainedPro
       <Figure
         label="May still change"
         value={counted(policy.restatementDays, 'day')}
-        note="before today; older days are final"
+        note="before today; older days count as final"
       />
     </Figures>
   );
