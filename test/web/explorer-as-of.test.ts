@@ -167,7 +167,9 @@ it('a person with several advertisers reads which one was not known then, and is
   await page.getByText('1 of 2 advertisers.').waitFor();
   const line = page.getByRole('region', { name: 'Advertisers', exact: true }).getByRole('row');
   await line
-    .getByText(/^No recorded data at [\d-]+ [\d:]+ UTC for 2026-11-17, 2026-11-18, 2026-11-19\. Some were never recorded\.$/)
+    .getByText(
+      /^No recorded data at [\d-]+ [\d:]+ UTC for 2026-11-17, 2026-11-18, 2026-11-19\. Some were never recorded\.$/,
+    )
     .waitFor();
   expect(await page.getByRole('button', { name: 'Ask again for the others' }).count()).toBe(0);
 });

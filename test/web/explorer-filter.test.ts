@@ -166,7 +166,13 @@ it('spaces, case, thousands and the name of a column change nothing', () => {
 });
 
 it('a condition and its negation have each row once', () => {
-  const conditions = ['clicks > 4', 'clicks between 3 and 1000', 'campaign = "a > b"', 'bread', 'date = 2026-11-18'];
+  const conditions = [
+    'clicks > 4',
+    'clicks between 3 and 1000',
+    'campaign = "a > b"',
+    'bread',
+    'date = 2026-11-18',
+  ];
   for (const condition of conditions) {
     const [has, lacks] = [found(condition), found(`not ${condition}`)] as [number[], number[]];
     expect([...has, ...lacks].toSorted()).toEqual([7, 8, 9]);

@@ -90,11 +90,7 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
 }
 
 /** History is kept for each split apart: that by date only is the longest. Shown if it has all days of the time. */
-function ByDateOnly({
-  question,
-  view,
-  atMs,
-}: Pick<Viewed, 'question' | 'view'> & { readonly atMs: number }) {
+function ByDateOnly({ question, view, atMs }: Pick<Viewed, 'question' | 'view'> & { readonly atMs: number }) {
   const byDate = { ...question, splits: ['byDate'] };
   const { value } = useGet<Revisions>(aboutPath('revisions', { ...byDate, asOf: '' }));
   if (value === null || !knownThen(value, atMs).isWhole) return null;
