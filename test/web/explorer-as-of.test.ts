@@ -202,7 +202,7 @@ it('a person reads of earlier numbers of days not complete then that they may ha
   const url = `${await listenGateway(gateway)}/${REPORT}&${query}&asOf=${asOf}`;
   const { page } = await signedIn(url, 'Team key', key);
   const day = `${new Date(fetchedOn).getUTCDate()} Nov 2026`;
-  await page.getByRole('button', { name: `oldest day fetched on ${day}` }).waitFor();
+  await page.getByRole('button', { name: `fetched on ${day} or later` }).waitFor();
   await page
     .getByText(
       /^From 2026-11-\d\d on some of these numbers were fetched while the platform was still completing the day\. “What changed” tells/,

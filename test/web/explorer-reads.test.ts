@@ -50,7 +50,7 @@ it('a person whose filter is not understood reads which part, and what to write;
   await page.getByText(/^No column is called “klicks”; columns are .*Clicks.*CTR/).waitFor();
   await page.getByText('The filter is not understood, so no rows are shown. Correct it above.').waitFor();
   expect(await axe()).toEqual([]);
-  await page.getByText(/^Text or conditions: Clicks\s>\s1,000 and /).waitFor();
+  await page.getByText(/^Text or conditions: Date\s>=\s2026-11-20 and /).waitFor();
   await page.getByLabel('Filter').fill('Clicks > 1,000,000,000 and CTR >= 0.5%');
   await page.getByText('No row matches the filter.', { exact: true }).waitFor();
   expect(await page.getByText('not understood').count()).toBe(0);

@@ -36,11 +36,11 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
         {tools}
         <CopyLink {...viewed} period={meta?.period ?? null} />
         {moreTools}
+        <AgainstLine {...viewed} now={closedPeriod(meta?.period)} />
       </div>
     </div>
     {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} />}
     {children}
-    <AgainstLine {...viewed} now={closedPeriod(meta?.period)} />
     {meta === null ? null : <Known meta={meta} isPast={viewed.question.asOf !== ''} />}
   </Card>
 );

@@ -21,9 +21,9 @@ export function answeredBy(headers: { get(name: string): string | null }, all = 
   return { words: FETCHED, tone: 'info' };
 }
 
-/** Of numbers as they were at an earlier time, whose age now says nothing. @param day when the oldest of them was fetched, `2 Nov 2026` */
+/** Of numbers as they were at an earlier time, whose age now says nothing. @param day of their oldest fetch, `2 Nov 2026` */
 export const answeredThen = (day: string): Answered => ({
-  words: `oldest day fetched on ${day}`,
+  words: `fetched on ${day} or later`,
   tone: 'info',
 });
 

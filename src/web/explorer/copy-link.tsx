@@ -36,7 +36,7 @@ export function CopyLink({ question, view, period }: CopyProps) {
   return (
     <>
       <Button
-        label={days === null ? 'Copy link' : 'Copy link to these days'}
+        label="Copy link"
         title={
           days === null
             ? 'The address of this page; whoever may see the report sees the same'
@@ -45,7 +45,7 @@ export function CopyLink({ question, view, period }: CopyProps) {
         act={copy}
       />
       <span role="status" class="small">
-        {state === 'copied' ? 'Copied' : null}
+        {state !== 'copied' ? null : days === null ? 'Copied' : `Copied: a link to ${periodWords(days)}`}
         {state === 'refused' ? (
           <label class="row">
             Press Ctrl+C or ⌘C

@@ -104,14 +104,14 @@ export function PinLinks({ id, pin }: OfPin & { readonly id: string }) {
       <a href={`${pinPath(id)}?_format=csv&_bom=1`} download={`${id}.csv`}>
         CSV
       </a>
-      {changed === null ? null : (
-        <a href={changed} title="What the platform changed of these rows since the time of their numbers">
-          What changed since
-        </a>
-      )}
       {live === null ? null : (
         <a href={live} title="The numbers of today">
           Live report
+        </a>
+      )}
+      {changed === null ? null : (
+        <a href={changed} title="What the platform changed of these rows since the time of their numbers">
+          What changed since
         </a>
       )}
     </>
@@ -129,7 +129,7 @@ export function PinnedBy({
         {isLong ? moment(createdAt) : createdAt.slice(0, 10)}
       </span>
       {createdBy === null ? null : (
-        <span class="small quiet">
+        <span class="small quiet nowrap">
           {' '}
           by <bdi>{createdBy}</bdi>
         </span>

@@ -28,8 +28,15 @@ const columnsWith = (names: NameOf): readonly Column<Pin>[] => [
     by: ({ period }) => period?.from ?? null,
   },
   { title: 'Note', cell: ({ note }) => (note === null ? '–' : <Name>{note}</Name>), by: ({ note }) => note },
-  { title: 'Pinned', cell: (pin) => <PinnedBy pin={pin} />, by: (pin) => pin.createdAt },
-  { title: 'State', cell: (pin) => <PinState pin={pin} /> },
+  {
+    title: 'Pinned',
+    cell: (pin) => (
+      <span>
+        <PinnedBy pin={pin} /> <PinState pin={pin} />
+      </span>
+    ),
+    by: (pin) => pin.createdAt,
+  },
 ];
 
 function Report({ pin, names }: { readonly pin: Pin; readonly names: NameOf }) {
@@ -49,8 +56,8 @@ function Days({ pin }: { readonly pin: Pin }) {
   const then = thenOf(pin);
   return (
     <span>
-      <span class="nowrap">{toldPeriod(pin.period)}</span>
-      {then === null ? null : <span class="small quiet"> as of {then}</span>}
+      <span class="nowrap">{toldPeriod(pin.period)}</span>{' '}
+      {then === null ? null : <span class="small quiet nowrap">as of {then}</span>}
     </span>
   );
 }
@@ -73,10 +80,14 @@ function AllPins({ names }: { readonly names: NameOf }) {
     <View title="Pins" lead="Answers kept byte for byte, even if the platform changes its numbers.">
       <Wait of={pins}>
         {({ data, meta }) => (
-          <Card title={`${counted(meta.count, 'pin')} of ${numbers.whole(meta.maxCount)}`}>
-            <p class="small quiet">
-              {bytes(meta.bytes)} of {bytes(meta.maxBytes)}
-            </p>
+          <Card
+            title={`${counted(meta.count, 'pin')} of ${numbers.whole(meta.maxCount)}`}
+            tools={
+              <span class="small quiet">
+                {bytes(meta.bytes)} of {bytes(meta.maxBytes)}
+              </span>
+            }
+          >
             <DataTable
               caption="Pins of the team"
               rows={data}

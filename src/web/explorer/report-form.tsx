@@ -76,7 +76,7 @@ export function ReportForm({ question, endpoints, advertisers, folds, ...props }
   const endpoint = endpoints.find(({ name }) => name === draft.endpoint);
   return (
     <form
-      class="card"
+      class="card report-form"
       aria-label="Report"
       onSubmit={(event) => {
         event.preventDefault();
@@ -84,24 +84,22 @@ export function ReportForm({ question, endpoints, advertisers, folds, ...props }
       }}
     >
       {isFolding ? (
-        <div class="toolbar">
+        <div class="asked">
           <bdi>{askedWords(question, advertisers)}</bdi>
           <Button label="Change" aria-expanded={isOpen} act={() => setIsOpen(!isOpen)} />
         </div>
       ) : null}
       {isFolding && !isOpen ? null : (
-        <>
-          <div class="form-grid">
-            <Fields fields={[reportField(draft, endpoints)]} values={{ ...draft }} set={choose} />
-            <AdvertiserField
-              id={draft.advertiserId}
-              advertisers={advertisers}
-              set={(advertiserId, isChosen) => (isChosen ? choose : change)({ advertiserId })}
-            />
-            <Fields fields={[periodField(draft)]} values={{ ...draft }} set={choose} />
-            <Fields fields={draft.period === '' ? OWN_DAYS : []} values={{ ...draft }} set={change} />
-            <Fields fields={endpoint?.hasCurrency ? [CURRENCY] : []} values={{ ...draft }} set={choose} />
-          </div>
+        <div class="form-grid">
+          <Fields fields={[reportField(draft, endpoints)]} values={{ ...draft }} set={choose} />
+          <AdvertiserField
+            id={draft.advertiserId}
+            advertisers={advertisers}
+            set={(advertiserId, isChosen) => (isChosen ? choose : change)({ advertiserId })}
+          />
+          <Fields fields={[periodField(draft)]} values={{ ...draft }} set={choose} />
+          <Fields fields={draft.period === '' ? OWN_DAYS : []} values={{ ...draft }} set={change} />
+          <Fields fields={endpoint?.hasCurrency ? [CURRENCY] : []} values={{ ...draft }} set={choose} />
           <details open={question.others.length > 0}>
             <summary>Several advertisers together</summary>
             <MoreAdvertisers
@@ -111,15 +109,15 @@ export function ReportForm({ question, endpoints, advertisers, folds, ...props }
               advertisers={advertisers}
             />
           </details>
-          <div class="toolbar">
-            <Splits draft={draft} change={choose} names={endpoint?.splits ?? draft.splits} />
-            <EarlierFields asOf={draft.asOf} set={(asOf) => change({ asOf })} />
+          <Splits draft={draft} change={choose} names={endpoint?.splits ?? draft.splits} />
+          <EarlierFields asOf={draft.asOf} set={(asOf) => change({ asOf })} />
+          <div class="stack">
             <Button label="Show the report" class="primary" />
-            <span role="status">
+            <span role="status" class="small">
               {props.standing === 'held' ? 'Not shown yet: press Show the report.' : null}
             </span>
           </div>
-        </>
+        </div>
       )}
       {refused === null ? null : (
         <NotAsked

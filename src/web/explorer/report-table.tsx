@@ -348,7 +348,7 @@ const FILTER: readonly FieldSpec[] = [
     name: 'filter',
     label: 'Filter',
     is: 'search',
-    help: 'Text or conditions: Clicks\u00a0>\u00a01,000 and Date between 2026-11-20 and 2026-11-26 and not Campaign\u00a0=\u00a0"brand\u00a0a"',
+    help: 'Text or conditions: Date\u00a0>=\u00a02026-11-20 and Clicks between 10\u00a0and\u00a0999 and not Campaign\u00a0=\u00a0"Brand\u00a0A"',
   },
 ];
 
