@@ -253,11 +253,13 @@ function ChangesTable({ groups, feet, measures, currency, name }: ChangesTablePr
       by: ({ changes }) => changes.get(column.name)?.diff ?? null,
     }),
   );
+  // The total says the same of one group of all rows, and more.
+  const isOne = feet.length > 0 && groups.every(({ title }) => title === '');
   return (
     <>
       <DataTable
         caption="Changes by group"
-        rows={groups.slice(0, MOST_GROUPS)}
+        rows={isOne ? [] : groups.slice(0, MOST_GROUPS)}
         keyOf={({ key }) => `group ${key}`}
         columns={[{ title: 'Group', cell: titled, by: ({ title }) => title }, ...columns]}
         feet={feet}

@@ -8,6 +8,7 @@ import { instantFrom, isKnown, isNamed, momentsOf, pinIn, type Revisions } from 
 import { Changed, Since } from './changed-days.js';
 import { currencyOf, haveCurrencies } from './columns.js';
 import { namesIn } from './diff-rows.js';
+import { isNotKnownThen } from './not-known-then.js';
 import type { Report } from './parse.js';
 import { PINS, type Pins } from './pinned.js';
 import { aboutPath, instantOf, type Viewed } from './question.js';
@@ -57,6 +58,8 @@ function diffPath({ question, view }: Pick<Viewed, 'question' | 'view'>): string
 /** The refusal of a comparison says why nothing is known. */
 function Unknown(props: Viewed) {
   const diff = useGet<unknown>(diffPath(props));
+  // What the gateway would have programs do is not for this page.
+  if (isNotKnownThen(diff.error)) return <Empty>{diff.error.problem.detail}</Empty>;
   return <Wait of={diff}>{() => <Empty>No numbers of these days are recorded yet.</Empty>}</Wait>;
 }
 
