@@ -89,7 +89,7 @@ describe('several advertisers that have little in common', () => {
   it('are summed by currency, and a stop keeps why one of them failed', async () => {
     const gateway = await gatewayAt(await startRawPlatform(unlikeAdvertisers));
     const key = await gateway.addTeam();
-    const { page } = await explorer(
+    const { page, axe } = await explorer(
       gateway,
       key,
       REPORT.replace('advertiserId=1', [1, 2, 3, 4].map((id) => `advertiserId=${id}`).join('&')),
@@ -102,6 +102,7 @@ describe('several advertisers that have little in common', () => {
       ['Sum, USD', '200', '$20.00'],
       ['Sum, no currency told', '200', '20.00'],
     ]);
+    expect(await axe()).toEqual([]);
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopped: 2 of 4 advertisers.').waitFor();
     await table.getByText('The platform says: no such advertiser. Change the request accordingly.').waitFor();
