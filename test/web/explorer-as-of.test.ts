@@ -261,7 +261,7 @@ it('a person finds the time of earlier numbers in the form, by its name', async 
   const asOf = fieldOf(gateway.clock.now());
   const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
   const { page, faults } = await signedIn(url, 'Team key', key);
-  await page.getByText('An earlier day. Empty: the numbers of now.').waitFor();
+  await page.getByText('Empty: the numbers of now.').waitFor();
   await page.getByLabel(/^As they were on/).fill(asOf.slice(0, 10));
   await page.getByLabel('At a time (UTC)').fill(asOf.slice(11));
   await page.getByRole('button', { name: 'Show the report' }).click();

@@ -198,7 +198,7 @@ const CURRENCY: FieldSpec = {
 };
 
 const EARLIER: readonly FieldSpec[] = [
-  { name: 'day', label: 'As they were on', is: 'date', help: 'An earlier day. Empty: the numbers of now.' },
+  { name: 'day', label: 'As they were on', is: 'date', help: 'Empty: the numbers of now.' },
   { name: 'time', label: 'At a time (UTC)', is: 'time', help: 'Empty: the end of that day.' },
 ];
 
