@@ -248,7 +248,7 @@ function ChangedDay(props: DayProps) {
           {noun === null || moved === null ? null : `${counted(moved, noun)} moved`}{' '}
           {isOther ? (
             <span title={OTHER_METHOD}>
-              <Tag tone="info">other token or columns</Tag>
+              <Tag tone="info">fetched differently</Tag>
             </span>
           ) : null}
         </span>
