@@ -40,6 +40,11 @@ it('a person who compares today reads that it is not over, and downloads the com
   await page.waitForURL(/_period=yesterday/);
   await card.getByText(', compared with').waitFor();
   expect(await card.getByText('Today is not over.').count()).toBe(0);
+  // Of one group of all rows the total says the same.
+  await page.getByRole('checkbox', { name: 'Campaign' }).uncheck();
+  const changes = card.getByRole('region', { name: 'Changes by group' }).locator(':is(tbody, tfoot) tr');
+  await expect.poll(async () => (await changes.allInnerTexts()).join()).toMatch(/^Total\s[^,]*[\d,.]+/);
+  expect(await changes.count()).toBe(1);
   expect(faults).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 /** What is not usual: a report that does not come, two currencies, a history, and 100,000 rows. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { BY_DATE, historyScene, PERIOD } from '../gateway/history-scene.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
@@ -205,6 +205,28 @@ describe('changes', () => {
     await page.waitForURL((url) => /byDate=1.*panel=diff/.test(url.hash) && !url.hash.includes('byCampaign'));
     await panel.waitFor();
     expect(await panel.getByRole('link', { name: 'Look at the report by date only' }).count()).toBe(0);
+  });
+
+  it('of a day fetched with another token or other columns are marked, and the day says what that may do', async () => {
+    const { gateway, key, ask, restated } = await historyScene('&byCampaign=1');
+    await ask(`${BY_DATE}&byCampaign=1`);
+    await restated(`${BY_DATE}&byCampaign=1`);
+    const { page, faults } = await explorer(gateway, key, REPORT);
+    const isRevisions = (url: URL) => url.pathname === '/gateway/v1/revisions';
+    await page.route(isRevisions, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replaceAll('"kind":"changed"', '"kind":"method"');
+      await route.fulfill({ response, body });
+    });
+    onTestFinished(() => page.unroute(isRevisions));
+    await page.getByRole('button', { name: 'What changed' }).click();
+    const days = page.getByRole('list', { name: 'Days that changed, newest first' });
+    await days.getByRole('group').filter({ hasText: 'fetched differently' }).first().click();
+    await days
+      .getByText(/ The later numbers were fetched with another platform token, or have other columns\./)
+      .waitFor();
+    expect(await page.getByText('operator').count()).toBe(0);
+    expect(faults).toEqual([]);
   });
 
   it('between two moments come from history, and the moments are in the address', async () => {

@@ -1,7 +1,7 @@
 /** How the pages say numbers, times and addresses. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bytes, counted, duration, fromNow, moment, percent } from '../../src/web/ui/format.js';
+import { bytes, counted, duration, fromNow, moment, percent, toldTimes } from '../../src/web/ui/format.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 import { sortedBy } from '../../src/web/ui/sort.js';
 
@@ -42,6 +42,9 @@ describe('numbers', () => {
     expect(fromNow('2199-01-01T00:00:00Z', now)).toBe('on 2199-01-01');
     expect(fromNow('2020-02-29T23:00:00Z', now)).toBe('on 2020-02-29');
     expect([moment('never'), fromNow('never', now)]).toEqual(['never', 'never']);
+    expect(toldTimes('From 2026-11-22T09:30:12.500Z or 2026-11-22T10:00Z on, for 2026-11-20.')).toBe(
+      'From 2026-11-22 09:30 UTC or 2026-11-22 10:00 UTC on, for 2026-11-20.',
+    );
   });
 });
 
