@@ -93,9 +93,7 @@ export function ReportTable(props: TableProps) {
       )}
       <div class="small quiet">
         {meta.firstProvisionalDate === undefined ? null : (
-          <p>
-            {PROVISIONAL} marks {provisionalWords(question)}.
-          </p>
+          <p>{`${PROVISIONAL} marks ${provisionalWords(question)}.`}</p>
         )}
         {narrow || partly === undefined ? null : (
           <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
