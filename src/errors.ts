@@ -381,7 +381,7 @@ export interface FieldFault {
   readonly param: string;
   /** The rest of a sentence that begins with `param`. */
   readonly message: string;
-  /** What to do, in one sentence, if correcting it is not enough. The first fault's becomes the problem's `help`. */
+  /** What to do, in one sentence. It becomes the problem's `help` if no other parameter is at fault. */
   readonly help?: string;
 }
 

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
 import Value from 'typebox/value';
+import { didYouMean, meantName } from './near-name.js';
 
 export interface SchemaFault {
   /** Names and indices. */
@@ -38,7 +39,7 @@ export function faultsOf(schema: TSchema, value: unknown): SchemaFault[] {
       const path = segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
       const isUnknown = fault.kind === 'unknown';
       const form = formAt(schema, isUnknown ? path.slice(0, -1) : path) ?? {};
-      return { path, ...fault, allowed: isUnknown ? knownIn(form) : allowedBy(form) };
+      return { path, ...fault, allowed: isUnknown ? knownIn(form, path.at(-1) ?? '') : allowedBy(form) };
     });
 }
 
@@ -93,8 +94,11 @@ function childOf({ properties = {}, patternProperties = {}, items }: Form, name:
   return items ?? Object.entries(patternProperties).find(([form]) => new RegExp(form).test(name))?.[1];
 }
 
-function knownIn({ anyOf = [], properties = anyOf.find((one) => one.properties)?.properties }: Form): string {
-  return `no member of this name; known: ${Object.keys(properties ?? {}).join(', ') || 'none'}`;
+function knownIn({ anyOf = [], properties }: Form, name: string): string {
+  const known = Object.keys(properties ?? anyOf.find((one) => one.properties)?.properties ?? {});
+  const meant = meantName(name, known);
+  const hint = meant === undefined ? `known: ${known.join(', ') || 'none'}` : didYouMean(meant);
+  return `no member of this name; ${hint}`;
 }
 
 /** @param many in the plural */

@@ -14,6 +14,27 @@ export function nearName(name: string, known: Iterable<string>): string | undefi
   return near;
 }
 
+/** The known name in another case or with other marks, or else a similar one. */
+export function meantName(name: string, known: readonly string[]): string | undefined {
+  const same = known.find((one) => plainName(one) === plainName(name));
+  if (same !== undefined) return same;
+  const near = nearName(
+    name.toLowerCase(),
+    known.map((one) => one.toLowerCase()),
+  );
+  return known.find((one) => one.toLowerCase() === near);
+}
+
+/** Without case, `_ . - [ ]`, white space and control characters, which a platform may ignore. */
+export function plainName(name: string): string {
+  return name.toLowerCase().replace(/[_.\-[\]\s\p{Cc}]/gu, '');
+}
+
+/** @param meant at least one */
+export function didYouMean(...meant: readonly string[]): string {
+  return `did you mean ${meant.map((name) => `\`${name}\``).join(' or ')}?`;
+}
+
 /** Whether at most `edits` letters inserted, deleted, replaced or swapped with the next one turn one text into the other. */
 export function isWithin(a: string, b: string, edits: number): boolean {
   if (Math.abs(a.length - b.length) > edits) return false;

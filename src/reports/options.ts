@@ -1,5 +1,6 @@
 /** Shape of an answer and time of its data: `_totals`, `_days`, `_bom`, `_fields`, `_asOf` and `_vintage`. */
-import { invalidQuery } from '../errors.js';
+import { type FieldFault, invalidQuery } from '../errors.js';
+import { mustBe, withStep } from '../lib/field-faults.js';
 import type { Moment } from './history/revision.js';
 import type { ParsedReport, ParseRules, Report } from './query/canonicalize.js';
 import { dayNumber } from './query/days.js';
@@ -22,22 +23,28 @@ export function shapeKey(series: string, report: Report, shape: Shape, coding: C
   return `${series}|${report.from ?? ''}|${report.to ?? ''}|${shape.format}|${flags}|${fields}|${coding}`;
 }
 
-export const NOT_RAW = 'requires rows: leave out _format=raw';
+export function notRaw(param: string, value = ''): FieldFault {
+  return withStep(param, `${value}requires rows`, 'leave out _format=raw');
+}
+
+export const BOM_FAULT: FieldFault = {
+  param: '_bom',
+  message: 'requires _format=csv',
+  help: 'Send _format=csv, or omit _bom.',
+};
 
 /** @throws GatewayError `invalid_query` for options without effect in the format */
 export function shapeOf(format: Format, { totals, days, bom, fields }: OutputOptions): Shape {
-  const ofMeta = (param: string, member: string) =>
-    `Omit ${param} here, and send the same query with ${param}=1&_format=json for meta.${member}.`;
-  const faults = (
-    [
-      [totals && format !== 'json', '_totals', 'requires _format=json', ofMeta('_totals', 'totals')],
-      [days && format !== 'json', '_days', 'requires _format=json', ofMeta('_days', 'days')],
-      [fields !== null && format === 'raw', '_fields', NOT_RAW],
-      [bom && format !== 'csv', '_bom', 'requires _format=csv'],
-    ] as const
-  ).flatMap(([isFault, param, message, help]) =>
-    isFault ? [{ param, message, ...(help === undefined ? {} : { help }) }] : [],
-  );
+  const ofMeta = (param: string, member: string) => ({
+    param,
+    message: 'requires _format=json',
+    help: `Omit ${param} here, and send the same query with ${param}=1&_format=json for meta.${member}.`,
+  });
+  const faults: FieldFault[] = [];
+  if (totals && format !== 'json') faults.push(ofMeta('_totals', 'totals'));
+  if (days && format !== 'json') faults.push(ofMeta('_days', 'days'));
+  if (fields !== null && format === 'raw') faults.push(notRaw('_fields'));
+  if (bom && format !== 'csv') faults.push(BOM_FAULT);
   if (faults.length > 0) throw invalidQuery(...faults);
   return { format, totals, days, bom, fields };
 }
@@ -54,24 +61,32 @@ export function momentOf(
 ): Moment | null {
   const { asOf, vintage } = options;
   if (asOf !== null && vintage !== null)
-    throw invalidQuery({
-      param: '_vintage',
-      message: 'cannot be combined with _asOf: leave out one of them',
-    });
+    throw invalidQuery(withStep('_vintage', 'cannot be combined with _asOf', 'leave out one of them'));
   if (asOf === null && (vintage === null || vintage === 'latest')) return null;
   const read =
     asOf === null ? null : readAsOf(asOf, nowMs, today, (day) => rules.startOfDayOf(report.account, day));
-  const message = read !== null && 'fault' in read ? read.fault : whyNoHistory(report, shape);
-  if (message !== null) throw invalidQuery({ param: asOf === null ? '_vintage' : '_asOf', message });
+  if (read !== null && 'fault' in read) throw invalidQuery({ ...AS_OF, message: read.fault });
+  const fault = whyNoHistory(asOf === null ? '_vintage' : '_asOf', report, shape);
+  if (fault !== null) throw invalidQuery(fault);
   return read === null ? (vintage as 'first' | 'final') : { at: (read as { readonly atMs: number }).atMs };
 }
 
+const AS_OF = mustBe(
+  '_asOf',
+  'an instant with a UTC offset, such as 2026-11-03T08:00:00Z, or a past day, such as 2026-11-03',
+);
+
 /** @returns why history cannot have the report; null if it can */
-function whyNoHistory({ split, from, to }: Report, { format, totals }: Shape): string | null {
+function whyNoHistory(
+  param: string,
+  { split, from, to }: Report,
+  { format, totals }: Shape,
+): FieldFault | null {
   if (!split.includes('date') || from === null || to === null)
-    return 'requires a report by date with a period: add byDate=1, dateFrom and dateTo';
-  if (format === 'raw') return NOT_RAW;
-  return totals ? 'cannot be combined with _totals: totals have no history' : null;
+    return withStep(param, 'requires a report by date with a period', 'add byDate=1, dateFrom and dateTo');
+  if (format === 'raw') return notRaw(param);
+  const message = 'cannot be combined with _totals: totals have no history';
+  return totals ? { param, message, help: `Leave out ${param} or _totals.` } : null;
 }
 
 /** RFC 3339, section 5.6: a full date and time with its offset. */
@@ -94,11 +109,7 @@ export function readAsOf(
       ? { atMs: startOfDay(day + 1) - 1 }
       : { fault: 'is not a past day: use a past day, or an instant such as 2026-11-03T08:00:00Z' };
   const atMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(atMs))
-    return {
-      fault:
-        'must be an instant with a UTC offset, such as 2026-11-03T08:00:00Z, or a past day, such as 2026-11-03',
-    };
+  if (Number.isNaN(atMs)) return { fault: AS_OF.message };
   return atMs > nowMs
     ? { fault: `is in the future: the current time is ${new Date(nowMs).toISOString()}` }
     : { atMs };

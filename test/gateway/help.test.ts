@@ -58,6 +58,16 @@ describe('the help of an error', () => {
     expect(await ask('_period=last_week')).toMatchObject({
       help: 'Send _period as one of today, yesterday, last_N_days (N from 1 to 400), month_to_date, last_month.',
     });
+    expect(await ask('_period=last_500_days')).toEqual({
+      detail: '_period is longer than the longest, last_400_days.',
+      help: 'Send _period=last_400_days.',
+    });
+    for (const [given, meant] of [
+      ['last7days', 'last_7_days'],
+      ['Last_Month', 'last_month'],
+      ['yesterdy', 'yesterday'],
+    ])
+      expect((await ask(`_period=${given}`)).help).toBe(`Send _period=${meant}.`);
     expect(await ask('spentBased=a&spentBased=b')).toEqual({
       detail: 'spentBased is given more than once.',
       help: 'Send spentBased once.',
@@ -96,6 +106,36 @@ describe('the help of an error', () => {
     const { detail } = toProblem(new GatewayError('invalid_body', { errors }), 'r');
     expect(detail.length).toBeLessThanOrEqual(200);
     expect(detail).toMatch(/word … \(1 of 2 faults\)$/);
+  });
+
+  it('names the parameter that was meant, of every call', async () => {
+    const gateway = shared();
+    const key = await gateway.addTeam({ scopes: ['report:read', 'report:pin'] });
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    for (const [path, given, meant] of [
+      ['/gateway/v1/changes?advertiserid=1', 'advertiserid', 'advertiserId'],
+      ['/gateway/v1/changes?offsets=now', 'offsets', 'offset'],
+      ['/gateway/v1/pins?Limit=1', 'Limit', 'limit'],
+      ['/gateway/v1/finality?advertiserID=1', 'advertiserID', 'advertiserId'],
+      [`${REPORT}?advertiserId=1&_fromat=csv`, '_fromat', '_format'],
+    ] as const) {
+      const { detail, help } = problem(await gateway.call(path, { key }));
+      expect([detail, help]).toEqual([
+        `${given} is unknown: did you mean ${meant}?`,
+        `Send ${meant} instead of ${given}.`,
+      ]);
+    }
+    const admin = await gateway.admin.inject({ url: '/admin/v1/audit?serch=x', headers });
+    expect(admin.json<Problem>().help).toBe('Send search instead of serch.');
+    const team = await gateway.admin.inject({
+      method: 'POST',
+      url: '/admin/v1/teams',
+      payload: { id: 'growth', advertiser: [1] },
+      headers,
+    });
+    expect(team.json<Problem>().detail).toBe(
+      'advertiser is no member of this name; did you mean advertisers?',
+    );
   });
 
   it('is true of two keys, each of them complete', async () => {

@@ -1,7 +1,9 @@
 /** The audit trail, newest first. */
+
 import type { FastifyInstance } from 'fastify';
 import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import type { Store } from '../../store/port.js';
 import { AuditRecord } from '../../telemetry/audit.js';
 import type { RequestTypes } from '../operations/operation.js';
@@ -28,12 +30,9 @@ export function registerAudit(
 function faultsOf({ before, since }: AuditQuery, ids: RegExp): FieldFault[] {
   const faults: FieldFault[] = [];
   if (before !== undefined && !ids.test(before))
-    faults.push({ param: 'before', message: 'must be the id of an entry of this list' });
+    faults.push(mustBe('before', 'the id of an entry of this list'));
   if (since !== undefined && !isIsoDate(since))
-    faults.push({
-      param: 'since',
-      message: 'must be an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z',
-    });
+    faults.push(mustBe('since', 'an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z'));
   return faults;
 }
 

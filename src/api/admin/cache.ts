@@ -1,6 +1,8 @@
 /** Purges and explains the cache. */
+
 import type { FastifyInstance } from 'fastify';
 import { type FieldFault, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import type { PurgeScope } from '../../reports/cache/purges.js';
 import { dayNumber } from '../../reports/query/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
@@ -35,7 +37,7 @@ export function registerCache(
     const { endpoint, query } = namedReport(given);
     if (given.team === undefined) return reporting.explain(endpoint, query);
     const known = directory.team(given.team);
-    if (known === undefined) throw invalid('team', 'must be the id of a team');
+    if (known === undefined) throw invalidQuery(mustBe('team', 'the id of a team'));
     return reporting.explain(endpoint, query, known.defaultFormat);
   });
 }
@@ -47,25 +49,25 @@ function namedReport({
   url,
 }: RequestTypes<typeof explainCache>['Querystring']): NamedReport {
   if (url === undefined) {
-    if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
-    if (query === undefined) throw invalid('query', 'must be the URL-encoded query of a report');
+    if (!isEndpointPath(endpoint)) throw invalidQuery(ENDPOINT_FAULT);
+    if (query === undefined) throw invalidQuery(mustBe('query', 'the URL-encoded query of a report'));
     return { endpoint, query };
   }
   if (endpoint !== undefined || query !== undefined)
-    throw invalid('url', 'must not be combined with endpoint and query');
+    throw invalidQuery({ param: 'url', message: 'must not be combined with endpoint and query' });
   const read = readReportAddress(url.trim());
-  if (read === null || !isEndpointPath(read.endpoint)) throw invalid('url', NO_REPORT);
+  if (read === null || !isEndpointPath(read.endpoint)) throw invalidQuery(NO_REPORT);
   return { endpoint: read.endpoint, query: read.query };
 }
 
-const NO_REPORT =
-  'must be the URL of a report or its path with the query, e.g. /api/v1/report/campaigns/get?advertiserId=1: only reports are cached';
-
-const invalid = (param: string, message: string) => invalidQuery({ param, message });
+const NO_REPORT = mustBe(
+  'url',
+  'the URL of a report or its path with the query, e.g. /api/v1/report/campaigns/get?advertiserId=1: only reports are cached',
+);
 
 function namedIn({ endpoint, query }: RequestTypes<typeof purgeCache>['Body']): NamedReport | null {
   if (query === undefined || endpoint === undefined) return null;
-  if (!isEndpointPath(endpoint)) throw invalid('endpoint', ENDPOINT_FAULT);
+  if (!isEndpointPath(endpoint)) throw invalidQuery(ENDPOINT_FAULT);
   return { endpoint, query };
 }
 
@@ -81,12 +83,18 @@ function readScope(body: RequestTypes<typeof purgeCache>['Body']): PurgeScope {
   const faults: FieldFault[] = [
     ...(['from', 'to'] as const)
       .filter((end) => scope[end] !== undefined && dayNumber(scope[end]) === null)
-      .map((end) => ({ param: end, message: 'must be a calendar day as YYYY-MM-DD' })),
+      .map((end) => mustBe(end, 'a calendar day as YYYY-MM-DD')),
     ...(from !== undefined && to !== undefined && from > to
       ? [{ param: 'to', message: 'must not be before from' }]
       : []),
     ...(query !== undefined && !(dryRun === true && endpoint !== undefined)
-      ? [{ param: 'query', message: 'requires dryRun and endpoint' }]
+      ? [
+          {
+            param: 'query',
+            message: 'requires dryRun and endpoint',
+            help: 'Send dryRun and endpoint too, or omit query.',
+          },
+        ]
       : []),
     ...(all === true && limited ? [{ param: 'all', message: 'must not be combined with a scope' }] : []),
     ...(all === undefined && !limited

@@ -1,5 +1,7 @@
 /** The last changes of days; erases the history of an account, and accepts empty days that the platform has deleted. */
+
 import type { FastifyInstance } from 'fastify';
+import { mustBe } from '../../lib/field-faults.js';
 import { dayNumber } from '../../reports/query/days.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import type { Services } from '../../server/services.js';
@@ -43,12 +45,8 @@ export function registerHistory(
 
 function readScope({ advertiserId, endpoint, before }: RequestTypes<typeof acceptEmpty>['Body']) {
   refuseFaults([
-    ...(dayNumber(before) === null
-      ? [{ param: 'before', message: 'must be a calendar day as YYYY-MM-DD' }]
-      : []),
-    ...(endpoint !== undefined && !isEndpointPath(endpoint)
-      ? [{ param: 'endpoint', message: ENDPOINT_FAULT }]
-      : []),
+    ...(dayNumber(before) === null ? [mustBe('before', 'a calendar day as YYYY-MM-DD')] : []),
+    ...(endpoint !== undefined && !isEndpointPath(endpoint) ? [ENDPOINT_FAULT] : []),
   ]);
   return { advertiserId: String(advertiserId), ...(endpoint === undefined ? {} : { endpoint }), before };
 }

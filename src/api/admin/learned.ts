@@ -48,7 +48,7 @@ function scopesAsked(
   scopesOf: Parameters<typeof scopesNamed>[2],
 ): Promise<readonly Scope[]> {
   const scopeOfReport = (named: NamedReport) => {
-    if (!isEndpointPath(named.endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
+    if (!isEndpointPath(named.endpoint)) throw invalidQuery(ENDPOINT_FAULT);
     return scopeOf(parseNamed(parse, named, 'json').question.report);
   };
   return scopesNamed(query, scopeOfReport, scopesOf);

@@ -1,6 +1,8 @@
 /** The admin plane: every route needs an admin token and its role, every body is validated. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
+import { isRepeated } from '../../lib/field-faults.js';
 import { JsonError, parseJson } from '../../reports/rows/json.js';
 import { StoreUnavailable } from '../../store/port.js';
 import { type Durability, noteDurability } from '../../store/registry/durability.js';
@@ -126,7 +128,7 @@ function refusedBody(cause: Error): GatewayError {
   const detail = cause instanceof TypeError ? 'The body is not UTF-8.' : 'The body is not JSON.';
   return new GatewayError('invalid_body', {
     status: 422,
-    ...(param === null ? { detail } : { errors: [{ param, message: 'must not be repeated' }] }),
+    ...(param === null ? { detail } : { errors: [isRepeated(param)] }),
     cause,
   });
 }

@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, GatewayError } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { parseOrNull } from '../../lib/json.js';
 import { readVault, VAULT_RECORD } from '../../platform/credential/keeper.js';
 import { SealError, type Sealer } from '../../platform/credential/seal.js';
@@ -84,7 +85,7 @@ function dateFaults(id: string, key: KeyRecord): FieldFault[] {
   return dates.flatMap(([name, date]) =>
     date === null || isIsoDate(date)
       ? []
-      : [{ param: `${id}.${name}`, message: 'must be an ISO date, e.g. 2027-11-01T00:00:00Z' }],
+      : [mustBe(`${id}.${name}`, 'an ISO date, e.g. 2027-11-01T00:00:00Z')],
   );
 }
 

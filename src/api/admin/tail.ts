@@ -1,7 +1,9 @@
 /** Requests on the data plane: live, `GET /admin/v1/tail`, and failed ones as a list and by id, `GET /admin/v1/requests`. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isIsoDate } from '../../config/values.js';
 import { CATALOGUE, GatewayError, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import type { Services } from '../../server/services.js';
 import { findRequest, listRequests, tail as tailOperation } from '../operations/overview.js';
 import { FAILED_REQUESTS_KEPT } from '../tail/failed-requests.js';
@@ -68,9 +70,6 @@ function shownRequest(line: TailLine) {
 function timeOf(param: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   if (!isIsoDate(text))
-    throw invalidQuery({
-      param,
-      message: 'must be an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z',
-    });
+    throw invalidQuery(mustBe(param, 'an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z'));
   return Date.parse(text);
 }

@@ -60,7 +60,11 @@ export function registerToken(
   serve(app, resealToken, ({ actor }) => reseal(actor, options));
   serve(app, rotateToken, async ({ body, actor }, { raw }) => {
     if (body.token === undefined && body.expiresAt !== undefined)
-      throw invalidMembers({ param: 'expiresAt', message: 'requires token' });
+      throw invalidMembers({
+        param: 'expiresAt',
+        message: 'requires token',
+        help: 'Send token, or omit expiresAt.',
+      });
     const token = body.token === undefined ? null : staged(body.token, body.expiresAt);
     return show(await rotation.rotate(token, body.force ?? false, actor, goneSignal(raw)));
   });

@@ -1,6 +1,8 @@
 /** Usage of each team by day; counters over time, for charts and the ledger of teams. */
+
 import type { FastifyInstance } from 'fastify';
 import { invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { dayNumber } from '../../reports/query/days.js';
 import type { Services } from '../../server/services.js';
 import { getSeries, getSeriesOfTeams, getUsage } from '../operations/overview.js';
@@ -15,8 +17,7 @@ export function registerUsage(app: FastifyInstance, usage: Services['usage']): v
     const { from = defaults.from, to = defaults.to, team } = query;
     const days = (dayNumber(to) as number) - (dayNumber(from) as number) + 1;
     if (days < 1) throw invalidQuery({ param: 'to', message: 'must not be before from' });
-    if (days > MAX_DAYS)
-      throw invalidQuery({ param: 'to', message: `must be at most ${MAX_DAYS} days after from` });
+    if (days > MAX_DAYS) throw invalidQuery(mustBe('to', `at most ${MAX_DAYS} days after from`));
     return { from, to, usage: await usage.read(from, to, team) };
   });
 }

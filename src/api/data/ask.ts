@@ -2,8 +2,12 @@
  * Calls about a report (`/gateway/v1/…?endpoint&query`): authenticate, parse and authorize them. As for the report itself,
  * nothing stored is read before.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import { isRepeated, isUnknown, mustBe, withStep } from '../../lib/field-faults.js';
+import { clipName } from '../../lib/http/problem.js';
+import { meantName } from '../../lib/near-name.js';
 import type { Admit } from '../../reports/admit.js';
 import { type Scope, scopeOf } from '../../reports/learn/scope.js';
 import { daysBetween } from '../../reports/query/days.js';
@@ -68,8 +72,10 @@ interface AskScopes extends Asking {
   readonly policy: Pick<ReportPolicy, 'accountFields'>;
 }
 
-const QUERY_FAULT =
-  'must be the query of a report, URL-encoded as one value, e.g. query=advertiserId%3D1%26byDate%3D1';
+const QUERY_FAULT = mustBe(
+  'query',
+  'the query of a report, URL-encoded as one value, e.g. query=advertiserId%3D1%26byDate%3D1',
+);
 
 /**
  * Authenticates the caller, charges its team, parses the named report and checks the caller's access to it.
@@ -81,8 +87,8 @@ export async function ask(g: Asking, call: AskCall, own: readonly string[] = [])
   const given = readParameters(call.query, ['endpoint', 'query', ...own]);
   const [endpoint, query] = [given.get('endpoint'), given.get('query')];
   const faults = [
-    ...(isEndpointPath(endpoint) ? [] : [{ param: 'endpoint', message: ENDPOINT_FAULT }]),
-    ...(query === undefined ? [{ param: 'query', message: QUERY_FAULT }] : []),
+    ...(isEndpointPath(endpoint) ? [] : [ENDPOINT_FAULT]),
+    ...(query === undefined ? [QUERY_FAULT] : []),
   ];
   if (endpoint === undefined || query === undefined || faults.length > 0) throw invalidQuery(...faults);
   const asked = questionAbout(g, caller, { endpoint, query });
@@ -96,7 +102,7 @@ export function questionAbout(
   caller: Caller,
   named: NamedReport,
 ): Omit<AskedCall, 'given'> {
-  if (!isEndpointPath(named.endpoint)) throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
+  if (!isEndpointPath(named.endpoint)) throw invalidQuery(ENDPOINT_FAULT);
   return insideOfQuery(() => {
     const question = parseNamed(parse, named, caller.team.defaultFormat);
     checkQuery(caller, question.access);
@@ -118,8 +124,8 @@ export function readParameters(query: string, allowed: readonly string[]): Reado
   const given = new Map<string, string>();
   const faults: FieldFault[] = [];
   for (const { name, value } of parseQueryText(query)) {
-    if (!allowed.includes(name)) faults.push({ param: name, message: unknownParameter(allowed) });
-    else if (given.has(name)) faults.push({ param: name, message: 'must not be repeated' });
+    if (!allowed.includes(name)) faults.push(unknownParameter(name, allowed));
+    else if (given.has(name)) faults.push(isRepeated(name));
     else given.set(name, value);
   }
   if (faults.length > 0) throw invalidQuery(...faults);
@@ -127,11 +133,11 @@ export function readParameters(query: string, allowed: readonly string[]): Reado
 }
 
 /** Hints at a `query` that was not encoded as one value: its parameters end up as those of the call. */
-function unknownParameter(allowed: readonly string[]): string {
-  const known = `is unknown; allowed are ${allowed.join(', ')}`;
-  return allowed.includes('query')
-    ? `${known}. Parameters of the report go into query, with & encoded as %26 and = as %3D`
-    : known;
+function unknownParameter(param: string, allowed: readonly string[]): FieldFault {
+  const fault = isUnknown(param, allowed);
+  if (!allowed.includes('query') || meantName(param, allowed) !== undefined) return fault;
+  const message = `${fault.message}. Parameters of the report go into query, with & encoded as %26 and = as %3D`;
+  return { param, message, help: `Put ${clipName(param)} into query, with & encoded as %26 and = as %3D.` };
 }
 
 /** Prefixes the parameters of faults in the report's own query. */
@@ -168,9 +174,13 @@ export function daysAskedAbout({ question, named }: Pick<AskedCall, 'question' |
   }));
   if (faults.length > 0) throw invalidQuery(...faults);
   if (split.includes('date') && from !== null && to !== null) return daysBetween(from, to);
-  const message =
-    'must be a report by date with a period: only those have a history by day. Add byDate=1, dateFrom and dateTo';
-  throw invalidQuery({ param: 'query', message });
+  throw notByDate('have a history by day');
+}
+
+/** @param what of reports by date alone is true */
+export function notByDate(what: string): GatewayError {
+  const fault = `must be a report by date with a period, since only those ${what}`;
+  return invalidQuery(withStep('query', fault, 'add byDate=1, dateFrom and dateTo'));
 }
 
 const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;

@@ -1,5 +1,7 @@
 /** The parameters of a request for the feed of changes, and who reads it. */
+
 import { type FieldFault, invalidQuery } from '../../errors.js';
+import { isRepeated, isUnknown, mustBe } from '../../lib/field-faults.js';
 import type { FeedFilter, FeedReader } from '../../reports/feed/feed.js';
 import { type Offset, readOffset } from '../../reports/feed/offset.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
@@ -37,14 +39,15 @@ export function openCaller(identify: Identify): Open {
 const NAMES = ['offset', 'live', 'cursor', 'endpoint', 'advertiserId', 'split', 'series', 'rows'] as const;
 type Name = (typeof NAMES)[number];
 
-const OFFSET_FAULT = 'must be -1, now, or stream-next-offset of an earlier answer, unchanged';
-const SHAPES: Readonly<Record<Exclude<Name, 'offset' | 'advertiserId'>, readonly [RegExp, string]>> = {
-  live: [/^(?:long-poll|sse)$/, 'must be long-poll or sse'],
-  cursor: [/^\d{1,15}$/, 'must be stream-cursor of the last answer'],
-  endpoint: [/^/, ENDPOINT_FAULT],
-  split: [/^[A-Za-z]+(?:,[A-Za-z]+)*$/, 'must be the split of a report, such as date,campaign'],
-  series: [/^[A-Za-z0-9_-]{22}$/, 'must be the 22 characters of value.series'],
-  rows: [/^[01]$/, 'must be 1 or 0'],
+const OFFSET = '-1, now, or stream-next-offset of an earlier answer, unchanged';
+const SHAPES: Readonly<
+  Record<Exclude<Name, 'offset' | 'endpoint' | 'advertiserId'>, readonly [RegExp, string]>
+> = {
+  live: [/^(?:long-poll|sse)$/, 'long-poll or sse'],
+  cursor: [/^\d{1,15}$/, 'stream-cursor of the last answer'],
+  split: [/^[A-Za-z]+(?:,[A-Za-z]+)*$/, 'the split of a report, such as date,campaign'],
+  series: [/^[A-Za-z0-9_-]{22}$/, 'the 22 characters of value.series'],
+  rows: [/^[01]$/, '1 or 0'],
 };
 const ACCOUNT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const MOST_ACCOUNTS = 200;
@@ -54,26 +57,22 @@ export function readQuestion(query: string): ChangesQuestion {
   const faults: FieldFault[] = [];
   const given = readGiven(query, faults);
   const one = (name: Name) => given.get(name)?.[0] ?? null;
-  for (const [name, [shape, message]] of Object.entries(SHAPES)) {
+  for (const [name, [shape, form]] of Object.entries(SHAPES)) {
     const value = one(name as Name);
-    if (value !== null && !shape.test(value)) faults.push({ param: name, message });
+    if (value !== null && !shape.test(value)) faults.push(mustBe(name, form));
   }
   const [offset, live, endpoint] = [one('offset'), one('live'), one('endpoint')];
-  if (endpoint !== null && !isEndpointPath(endpoint))
-    faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });
+  if (endpoint !== null && !isEndpointPath(endpoint)) faults.push(ENDPOINT_FAULT);
   const from = fromOf(offset ?? '-1');
-  if (from === null) faults.push({ param: 'offset', message: OFFSET_FAULT });
+  if (from === null) faults.push(mustBe('offset', OFFSET));
   if (live !== null && offset === null)
-    faults.push({ param: 'offset', message: `is required with live: ${OFFSET_FAULT.slice(8)}` });
+    faults.push({ ...mustBe('offset', OFFSET), message: `is required with live: ${OFFSET}` });
   const advertisers = [...new Set(given.get('advertiserId')?.flatMap((value) => value.split(',')))];
   if (
     given.has('advertiserId') &&
     !(advertisers.every((id) => ACCOUNT_ID.test(id)) && advertisers.length <= MOST_ACCOUNTS)
   )
-    faults.push({
-      param: 'advertiserId',
-      message: `must be advertiser ids, at most ${MOST_ACCOUNTS}, repeated or with commas`,
-    });
+    faults.push(mustBe('advertiserId', `advertiser ids, at most ${MOST_ACCOUNTS}, repeated or with commas`));
   if (from === null || faults.length > 0) throw invalidQuery(...faults);
   return {
     from,
@@ -93,10 +92,8 @@ function readGiven(query: string, faults: FieldFault[]): ReadonlyMap<Name, reado
   const given = new Map<Name, string[]>();
   for (const { name, value } of parseQueryText(query)) {
     const known = NAMES.find((one) => one === name);
-    if (known === undefined)
-      faults.push({ param: name, message: `is unknown; allowed are ${NAMES.join(', ')}` });
-    else if (given.has(known) && known !== 'advertiserId')
-      faults.push({ param: name, message: 'must not be repeated' });
+    if (known === undefined) faults.push(isUnknown(name, NAMES));
+    else if (given.has(known) && known !== 'advertiserId') faults.push(isRepeated(name));
     else given.set(known, [...(given.get(known) ?? []), value]);
   }
   return given;

@@ -1,6 +1,7 @@
 /** Changes of a report between two moments, from history alone: `GET /gateway/v1/diff`. */
 
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { turn } from '../../lib/time.js';
 import { VARY } from '../../reports/cache/reply.js';
 import { diffDay, isSameMethod, type RowDiff } from '../../reports/history/diff-days.js';
@@ -117,7 +118,7 @@ function pinnedSide({ pin, parts }: PinnedRows, dates: readonly string[], other:
 function formatOf({ given }: AskedCall, accept: string | undefined): 'json' | 'csv' {
   const asked = given.get('_format') ?? null;
   if (asked !== null && asked !== 'json' && asked !== 'csv')
-    throw invalidQuery({ param: '_format', message: 'must be one of json, csv' });
+    throw invalidQuery(mustBe('_format', 'one of json, csv'));
   const format = negotiateFormat(asked, accept, 'json');
   if (format === 'json' || format === 'csv') return format;
   throw new GatewayError('not_acceptable', { help: 'Accept application/json or text/csv, or use _format.' });

@@ -1,13 +1,13 @@
 /** Has the platform asked now whether a kind of report can be cached by day: `POST /gateway/v1/learn`. */
 
 import type { FastifyInstance } from 'fastify';
-import { GatewayError, invalidQuery } from '../../errors.js';
+import { GatewayError } from '../../errors.js';
 import type { Reports } from '../../reports/reports.js';
 import type { JsonObject } from '../../reports/rows/json.js';
 import { type BodyLimits, parseJsonBody } from '../http/json-body.js';
 import { readJsonBytes, withUnreadBodies } from '../http/request-body.js';
 import { learnReport } from '../operations/own.js';
-import { type AskCall, questionAbout } from './ask.js';
+import { type AskCall, notByDate, questionAbout } from './ask.js';
 import { serveTeam } from './serve.js';
 
 const BODY_LIMITS: BodyLimits = { maxMembers: 2, maxItems: 0 };
@@ -35,11 +35,7 @@ async function learn(g: Reports, call: AskCall, readBody: () => Promise<JsonObje
   const { question } = questionAbout(g, caller, { endpoint, query });
   const { report } = question;
   if (!report.split.includes('date') || report.from === null || report.to === null)
-    throw invalidQuery({
-      param: 'query',
-      message:
-        'must be a report by date with a period: only those are cached by day. Add byDate=1, dateFrom and dateTo',
-    });
+    throw notByDate('are cached by day');
   const started = g.learner.mayProve(report, true);
   if (started) g.background(g.prover.asked(question));
   return { state: started ? 'proving' : g.learner.status(report).state, started };

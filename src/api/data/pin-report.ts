@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
+import { isUnknown, mustBe } from '../../lib/field-faults.js';
 import { NO_DIRECTIVES } from '../../lib/http/cache-directives.js';
 import { assembleAnswer } from '../../reports/cache/answer.js';
 import { requestedAccounts } from '../../reports/history/erasures.js';
@@ -158,20 +159,19 @@ interface WantedPin extends NamedReport {
 function wantedIn(body: JsonObject): WantedPin {
   const faults: FieldFault[] = body.names
     .filter((name) => !MEMBERS.includes(name))
-    .map((param) => ({ param, message: `is unknown; allowed are ${MEMBERS.join(', ')}` }));
+    .map((param) => isUnknown(param, MEMBERS));
   const {
     endpoint,
     query,
     revision = null,
     note = null,
   } = Object.fromEntries(body.names.map((name, at) => [name, body.values[at]]));
-  if (!isEndpointPath(endpoint)) faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });
-  if (typeof query !== 'string')
-    faults.push({ param: 'query', message: 'must be the query of a report, as text' });
+  if (!isEndpointPath(endpoint)) faults.push(ENDPOINT_FAULT);
+  if (typeof query !== 'string') faults.push(mustBe('query', 'the query of a report, as text'));
   if (revision !== null && typeof revision !== 'string')
-    faults.push({ param: 'revision', message: 'must be the expected meta.revision of the report' });
+    faults.push(mustBe('revision', 'the expected meta.revision of the report'));
   if (note !== null && (typeof note !== 'string' || note.length > MAX_NOTE_CHARS))
-    faults.push({ param: 'note', message: `must be a text of at most ${MAX_NOTE_CHARS} characters` });
+    faults.push(mustBe('note', `a text of at most ${MAX_NOTE_CHARS} characters`));
   if (faults.length > 0) throw invalid(faults);
   return { endpoint, query, revision, note } as WantedPin;
 }

@@ -2,10 +2,12 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { entityTag, isNotModified, VARY } from '../../reports/cache/reply.js';
 import type { Pin } from '../../reports/history/pin-index.js';
 import { formatPinned } from '../../reports/history/pinned-rows.js';
 import { mayBeSeen, ownerOf, PIN_LIMITS, type PinnedRows } from '../../reports/history/pins.js';
+import { BOM_FAULT } from '../../reports/options.js';
 import { parseQueryText, writeQueryText } from '../../reports/query/given-parameters.js';
 import { negotiateFormat } from '../../reports/query/output-options.js';
 import { digest } from '../../reports/query/platform-call.js';
@@ -68,10 +70,7 @@ async function list({ admit, pins, lives }: Reports, call: AskCall): Promise<Rep
   const after = given.get('after');
   const start = after === undefined ? 0 : seen.findIndex(({ id }) => id === after) + 1;
   if (start === 0 && after !== undefined)
-    throw invalidQuery({
-      param: 'after',
-      message: 'must be the id of a pin, from meta.next of the previous page',
-    });
+    throw invalidQuery(mustBe('after', 'the id of a pin, from meta.next of the previous page'));
   const page = seen.slice(start, start + limit);
   const next = start + limit < seen.length ? (page.at(-1)?.id ?? null) : null;
   const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
@@ -111,7 +110,7 @@ async function removePin({ admit, pins, lives }: Reports, call: AskCall, id: str
 
 function formatOf(asked: string | undefined, accept: string | undefined, { team }: Caller) {
   if (asked !== undefined && asked !== 'json' && asked !== 'csv' && asked !== 'ndjson')
-    throw invalidQuery({ param: '_format', message: 'must be one of json, csv, ndjson' });
+    throw invalidQuery(mustBe('_format', 'one of json, csv, ndjson'));
   const usual = team.defaultFormat === 'raw' ? 'json' : team.defaultFormat;
   const format = negotiateFormat(asked ?? null, accept, usual);
   if (format !== 'raw') return format;
@@ -123,17 +122,14 @@ function formatOf(asked: string | undefined, accept: string | undefined, { team 
 function bomOf(text: string | undefined, format: string): boolean {
   if (text === undefined || text === '0') return false;
   if (text === '1' && format === 'csv') return true;
-  throw invalidQuery({
-    param: '_bom',
-    message: text === '1' ? 'requires _format=csv' : 'must be 1 or 0',
-  });
+  throw invalidQuery(text === '1' ? BOM_FAULT : mustBe('_bom', '1 or 0'));
 }
 
 function limitOf(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LIMIT;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= PIN_LIMITS.pins) return limit;
-  throw invalidQuery({ param: 'limit', message: `must be a whole number from 1 to ${PIN_LIMITS.pins}` });
+  throw invalidQuery(mustBe('limit', `a whole number from 1 to ${PIN_LIMITS.pins}`));
 }
 
 function noPin(id: string): GatewayError {

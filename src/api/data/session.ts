@@ -1,6 +1,8 @@
 /** The explorer's session: `/gateway/v1/session`. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { clipName } from '../../lib/http/problem.js';
 import { type Identify, personIn } from '../../teams/auth/authenticate.js';
 import type { Directory } from '../../teams/auth/directory.js';
@@ -161,7 +163,7 @@ async function readOnly(request: FastifyRequest, param: string, what: string): P
   const value = parsed.get(param);
   if (typeof value === 'string' && parsed.names.length === 1) return value;
   throw new GatewayError('invalid_body', {
-    errors: [{ param, message: `must be ${what} and the only member` }],
+    errors: [mustBe(param, `${what} and the only member`)],
   });
 }
 

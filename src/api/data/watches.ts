@@ -1,6 +1,8 @@
 /** Reports that the gateway reads by itself: `/gateway/v1/watches`. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { ownerOf } from '../../reports/history/pins.js';
 import type { Reports } from '../../reports/reports.js';
 import { JsonNumber, type JsonObject } from '../../reports/rows/json.js';
@@ -87,10 +89,9 @@ async function put(
   const isDryRun = readDryRun(call.query);
   const { maxAgeDays, ...named } = readWatch(await readBody());
   if (!ID.test(id))
-    throw invalidQuery({
-      param: 'id',
-      message: 'must be 1 to 40 lower-case letters, digits and hyphens, and begin with a letter or digit',
-    });
+    throw invalidQuery(
+      mustBe('id', '1 to 40 lower-case letters, digits and hyphens, and begin with a letter or digit'),
+    );
   const judged = judgeNew(g, caller, named, maxAgeDays);
   if (isDryRun) return { status: 200, body: priceOf(judged.watched) };
   const owner = ownerOf(caller, lives);
@@ -151,7 +152,7 @@ function readWatch({ names, values }: JsonObject): NamedReport & { readonly maxA
 
 function readDryRun(query: string): boolean {
   const text = readParameters(query, ['dryRun']).get('dryRun') ?? '0';
-  if (text !== '0' && text !== '1') throw invalidQuery({ param: 'dryRun', message: 'must be 1 or 0' });
+  if (text !== '0' && text !== '1') throw invalidQuery(mustBe('dryRun', '1 or 0'));
   return text === '1';
 }
 

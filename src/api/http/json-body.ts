@@ -2,6 +2,7 @@
 import type { Static, TSchema } from 'typebox';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { faultsOf } from '../../lib/faults.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { clip } from '../../lib/http/problem.js';
 import { JsonError, JsonObject, parseJson } from '../../reports/rows/json.js';
 
@@ -54,17 +55,13 @@ export function readBody<S extends TSchema>(schema: S, bytes: Buffer, limits: Bo
 
 /** Each fault of a body by its schema, with the allowed values. */
 export function bodyFaults(schema: TSchema, body: unknown): FieldFault[] {
-  return faultsOf(schema, body).map(({ path, kind, allowed }) => ({
-    param: path.join('.'),
-    message: MESSAGES[kind](allowed),
-  }));
+  return faultsOf(schema, body).map(({ path, kind, allowed }) => {
+    const param = path.join('.');
+    if (kind === 'unknown') return { param, message: `is ${allowed}` };
+    const fault = mustBe(param, allowed);
+    return kind === 'wrong' ? fault : { ...fault, message: `is missing; ${fault.message}` };
+  });
 }
-
-const MESSAGES = {
-  wrong: (allowed: string) => `must be ${allowed}`,
-  missing: (allowed: string) => `is missing; must be ${allowed}`,
-  unknown: (allowed: string) => `is ${allowed}`,
-};
 
 /** @throws GatewayError `unsupported_media_type` unless the content type is JSON and the body is not compressed */
 export function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {

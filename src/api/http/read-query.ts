@@ -1,7 +1,9 @@
 /** Query parameters, checked by a schema. Pure. */
+
 import type { Static, TObject } from 'typebox';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import { PATTERNS } from '../../lib/faults.js';
+import { isUnknown, mustBe } from '../../lib/field-faults.js';
 import { dayNumber } from '../../reports/query/days.js';
 
 /**
@@ -13,17 +15,15 @@ export function readQuery<Q extends TObject>({ properties, required }: Q, given:
   const needed = new Set<string>(required);
   const texts = new Map<string, unknown>(Object.entries(given));
   const known = Object.keys(properties);
-  const allowed = known.length === 0 ? 'this call has no parameters' : `allowed are ${known.join(', ')}`;
   const errors: FieldFault[] = [...texts.keys()]
     .filter((name) => !known.includes(name))
-    .map((param) => ({ param, message: `is unknown; ${allowed}` }));
+    .map((param) => isUnknown(param, known));
   const read = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] => {
     const text = texts.get(name);
     if (text === undefined && !needed.has(name)) return [];
     const value = typeof text === 'string' ? readValue(schema as Form, text) : undefined;
     const once = Array.isArray(text) ? ', given once' : '';
-    if (value === undefined)
-      errors.push({ param: name, message: `must be ${allowedBy(schema as Form)}${once}` });
+    if (value === undefined) errors.push(mustBe(name, `${allowedBy(schema as Form)}${once}`));
     return [[name, value]];
   });
   if (errors.length > 0) throw invalidQuery(...errors);

@@ -1,6 +1,7 @@
 /** Runs one tool call: checks the arguments, reads a page, translates errors for agents. */
 import { asGatewayError, type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { faultsOf, type SchemaFault } from '../../lib/faults.js';
+import { isUnknown, mustBe } from '../../lib/field-faults.js';
 import { toProblem } from '../../lib/http/problem.js';
 import type { Caps } from '../../reports/tables/pages.js';
 import { firstPage, type PagedTools, pageAt } from './run-tool.js';
@@ -101,15 +102,16 @@ async function run(bench: ToolBench, call: ToolCall, name: ToolName, given: unkn
 function readArguments(name: ToolName, given: unknown = {}): object {
   const schema = ARGUMENTS[name];
   const faults = faultsOf(schema, given);
-  const known = Object.keys(schema.properties).join(', ');
+  const known = Object.keys(schema.properties);
   if (faults.length > 0) throw invalidQuery(...faults.map((fault) => inArguments(fault, known)));
   return given as object;
 }
 
-function inArguments({ path, kind, allowed, says }: SchemaFault, known: string): FieldFault {
-  const wrong = allowed.startsWith('one of ') ? `must be ${allowed}` : says;
-  const unknown = path.length === 1 ? `is unknown; allowed are ${known}` : 'is unknown';
-  return { param: path.join('.'), message: { wrong, unknown, missing: 'is missing' }[kind] };
+function inArguments({ path, kind, allowed, says }: SchemaFault, known: readonly string[]): FieldFault {
+  const param = path.join('.');
+  if (kind === 'wrong' && allowed.startsWith('one of ')) return mustBe(param, allowed);
+  if (kind === 'unknown' && path.length === 1) return isUnknown(param, known);
+  return { param, message: { wrong: says, unknown: 'is unknown', missing: 'is missing' }[kind] };
 }
 
 function resultOf(text: string): ToolResult {

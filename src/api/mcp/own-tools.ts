@@ -58,8 +58,7 @@ export async function describeReports(
   { caller }: ToolCall,
   { endpoint }: DescribeArguments,
 ): Promise<Table> {
-  if (endpoint !== undefined && !isEndpointPath(endpoint))
-    throw invalidQuery({ param: 'endpoint', message: ENDPOINT_FAULT });
+  if (endpoint !== undefined && !isEndpointPath(endpoint)) throw invalidQuery(ENDPOINT_FAULT);
   const all = await seenColumns.of(caller);
   const named = endpoint === undefined ? [...new Set([...described.endpoints, ...all.keys()])] : [endpoint];
   const rows = named.flatMap((one) => {

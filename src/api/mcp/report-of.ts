@@ -24,7 +24,7 @@ export function reportOf(
 ): NamedReport {
   const { endpoint = rules.defaultEndpoint, advertiserId, period, split = [], filters = [] } = args;
   const faults: FieldFault[] = [];
-  if (!isEndpointPath(endpoint)) faults.push({ param: 'endpoint', message: ENDPOINT_FAULT });
+  if (!isEndpointPath(endpoint)) faults.push(ENDPOINT_FAULT);
   for (const [at, { name }] of filters.entries())
     if (name.startsWith('_'))
       faults.push({

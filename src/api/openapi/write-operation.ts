@@ -1,4 +1,5 @@
 /** Writes one operation of the OpenAPI document, from the description by its route and the generated part. */
+
 import Type, { type TObject, type TSchema } from 'typebox';
 import { CATALOGUE, type ErrorCode, statusOf } from '../../errors.js';
 import { REQUEST_HEADERS, type ResponseHeader } from './headers.js';

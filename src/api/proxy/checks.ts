@@ -1,7 +1,9 @@
 /** The rule of a pass-through request, and the checks of its query and body. Pure. */
+
 import type { RouteRule } from '../../config/schema.js';
 import type { Scope } from '../../config/sign-in-settings.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { accountLookalikes, type OwnIds } from '../../reports/query/account-lookalikes.js';
 import { asDocument, collectAccounts, isAccountName } from '../../reports/query/accounts.js';
 import { accountsInPath, type NamedAccount, namesOwner } from '../../reports/query/asked-accounts.js';
@@ -60,7 +62,7 @@ export function checkPassedQuery(text: string, takesDryRun = false) {
   const given = parseQueryText(text);
   const own = given.filter(({ name }) => takesDryRun && name === DRY_RUN);
   if (own.length > 1 || own.some(({ value }) => value !== '1'))
-    throw invalidQuery({ param: DRY_RUN, message: 'must be 1 and not repeated' });
+    throw invalidQuery(mustBe(DRY_RUN, '1 and not repeated'));
   const pairs = given.filter((pair) => !own.includes(pair));
   const faults = pairs
     .filter(({ name }) => !QUERY_NAME.test(name))

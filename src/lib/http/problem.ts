@@ -71,39 +71,18 @@ export function describeFaults([first, ...others]: readonly [FieldFault, ...Fiel
   const names = [...new Set([first, ...others].map(({ param }) => clipName(param)))].filter(Boolean);
   return {
     detail: `${fault}${/[.?!…]$/.test(fault) ? '' : '.'}${more}`,
-    help:
-      first.help ?? (names.length > 1 ? helpOfMany(names) : helpOf(names[0], withoutMarks(first.message))),
+    help: names.length > 1 ? helpOfMany(names) : (first.help ?? correct(names[0] ?? 'the request', 'detail')),
   };
-}
-
-/** The next step by the words of a fault; the first of them that are there. `NAME` is the parameter. */
-const STEPS: readonly (readonly [fault: RegExp, step: string])[] = [
-  // Not how or where to send it.
-  [/^must be (?!absent|given|in |named|omitted|true |unique)(.+)$/s, 'Send NAME as $1.'],
-  [/did you mean ([^?]+)\?/, 'Send $1 instead of NAME.'],
-  [/^is unknown; allowed: (.+)$/s, 'Omit NAME, or send one of these instead: $1.'],
-  [/^is given more than once$/, 'Send NAME once.'],
-  [/^is given in both query and body$/, 'Send NAME in the query or in the body, not in both.'],
-  [/: leave out (.+)$/s, 'Leave out $1.'],
-  [/^is required with \w+: (.+)$/s, 'Send NAME as $1.'],
-  [/^requires ([^:\s]+)$/, 'Send $1, or omit NAME.'],
-];
-
-/** What to send instead, as far as the fault names it. */
-function helpOf(name = 'the request', message: string): string {
-  for (const [fault, step] of STEPS) {
-    const found = fault.exec(message);
-    if (found === null) continue;
-    // In one step: the caller's name may look like a place.
-    return step.replace(/NAME|\$1/g, (place) => (place === 'NAME' ? name : (found[1] as string)));
-  }
-  return `Correct ${name} as detail says, then send the request again.`;
 }
 
 function helpOfMany(names: readonly string[]): string {
   const rest = names.length > MAX_NAMES ? ['others'] : [];
   const listed = [...names.slice(0, MAX_NAMES), ...rest];
-  return `Correct ${listed.slice(0, -1).join(', ')} and ${listed.at(-1)} as errors says, then send the request again.`;
+  return correct(`${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}`, 'errors');
+}
+
+function correct(what: string, by: 'detail' | 'errors'): string {
+  return `Correct ${what} as ${by} says, then send the request again.`;
 }
 
 /** Cuts between words. */

@@ -198,7 +198,13 @@ function checkFields({ fields, parts }: AnswerInput, seenColumns: ReadonlySet<st
   const hasBytes = parts.some(({ header }) => header.form === 'bytes');
   const columns = parts.flatMap(({ header }) => (header.form === 'rows' ? header.columns : []));
   const errors = hasBytes
-    ? [{ param: '_fields', message: 'requires rows, and the platform returns none for this report' }]
+    ? [
+        {
+          param: '_fields',
+          message: 'requires rows, and the platform returns none for this report',
+          help: 'Omit _fields.',
+        },
+      ]
     : fieldFaults(fields, [...new Set(columns)], seenColumns);
   if (errors.length === 0) return;
   const upstreamAccounts = [...new Set(parts.flatMap(({ header }) => header.accounts))];

@@ -1,7 +1,8 @@
 /** `_final`: `require` refuses an answer with provisional days, `only` leaves those days out. Pure. */
 import { GatewayError, invalidQuery } from '../../errors.js';
+import { withStep } from '../../lib/field-faults.js';
 import { listed } from '../history/read.js';
-import { NOT_RAW, type Shape } from '../options.js';
+import { notRaw, type Shape } from '../options.js';
 import type { ParsedReport, Report } from '../query/canonicalize.js';
 import { dayNumber, daysBetween, isoDay } from '../query/days.js';
 import type { FinalFilter } from '../query/output-options.js';
@@ -36,18 +37,18 @@ export function finalOption(
   if (filter === null) return null;
   const { from, to } = report;
   if (vintage === 'first' || vintage === 'final')
-    throw fault(`cannot be combined with _vintage=${vintage}: leave out one of them`);
-  if (from === null || to === null) throw fault('requires a period: add dateFrom and dateTo, or _period');
+    throw fault(`cannot be combined with _vintage=${vintage}`, 'leave out one of them');
+  if (from === null || to === null) throw fault('requires a period', 'add dateFrom and dateTo, or _period');
   if (filter === 'only' && !report.split.includes('date'))
-    throw fault('set to only requires a report by date: add byDate=1, or use _final=require');
-  if (filter === 'only' && shape.format === 'raw') throw fault(`set to only ${NOT_RAW}`);
+    throw fault('set to only requires a report by date', 'add byDate=1, or use _final=require');
+  if (filter === 'only' && shape.format === 'raw') throw invalidQuery(notRaw('_final', 'set to only '));
   const { old, young } = byAge(daysBetween(from, to), today, rules);
   const key = filter === 'only' ? `only ${today}` : filter;
   return { filter, today, young, leavesNone: filter === 'only' && old.length === 0, key };
 }
 
-function fault(message: string): GatewayError {
-  return invalidQuery({ param: '_final', message });
+function fault(message: string, step: string): GatewayError {
+  return invalidQuery(withStep('_final', message, step));
 }
 
 /** For `only`: the report without its young days; unchanged if none would be left. */

@@ -1,13 +1,13 @@
 /** Advertisers and their names, collected from platform answers in the background, in a document shared by all replicas. */
 import type { Logger } from 'pino';
 import Type from 'typebox';
+import { plainName } from '../../lib/near-name.js';
 import { recordForm } from '../../lib/record.js';
 import type { Documents } from '../../store/port.js';
 import { createSharedTallies, mergeDocument } from '../../store/shared-tallies.js';
 import type { Purges } from '../cache/purges.js';
 import { type Erasures, requestedAccounts } from '../history/erasures.js';
 import type { Report } from '../query/canonicalize.js';
-import { plainName } from '../query/parameters.js';
 import { type Entry, ROW_SEPARATOR, type RowsHeader } from '../rows/entry.js';
 
 /** Limit; those seen last are kept. With the longest names they fit a document of the store. */

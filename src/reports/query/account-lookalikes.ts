@@ -4,6 +4,8 @@
  * send them in calls that are passed through, nor in reports while undeclared parameters are observed. Exception: an object that
  * names only own accounts and contains no other number. Pure.
  */
+
+import { plainName } from '../../lib/near-name.js';
 import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from '../rows/json.js';
 import { ACTS_AS, OWNER, SHORT_NAME } from './account-words.js';
 import { asDocument, collectAccounts, isAccountName } from './accounts.js';
@@ -16,7 +18,6 @@ import {
   type OwnValues,
   ownValues,
 } from './chosen-ids.js';
-import { plainName } from './parameters.js';
 
 // Expressions in unknown filter languages: detected by words only.
 

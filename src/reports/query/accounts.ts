@@ -3,6 +3,7 @@
  * foreign data, so names are compared loosely, and values that are no account id are returned, not dropped.
  */
 
+import { plainName } from '../../lib/near-name.js';
 import { isJsonArray, type Json, JsonError, JsonNumber, JsonObject, parseJson } from '../rows/json.js';
 import {
   type AccountNameKind,
@@ -14,7 +15,6 @@ import {
   OWNER,
   wraps,
 } from './account-words.js';
-import { plainName } from './parameters.js';
 
 const LONGEST_OWNER = 100;
 

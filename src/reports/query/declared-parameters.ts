@@ -4,6 +4,7 @@
  */
 import type { FieldFault } from '../../errors.js';
 import { clipName } from '../../lib/http/problem.js';
+import { plainName } from '../../lib/near-name.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../rows/json.js';
 import type { LookalikeRules } from './account-lookalikes.js';
 import { ACTS_AS, accountNameKind, SHORT_NAME } from './account-words.js';
@@ -17,7 +18,6 @@ import {
   isInteger,
   isSplit,
   type NameRules,
-  plainName,
 } from './parameters.js';
 
 /** Declared without settings, beside the parameters of the platform's document and `by…` as a flag. */

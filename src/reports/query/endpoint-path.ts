@@ -2,12 +2,13 @@
  * The endpoint of a report: its form if given as a value (as a path it is checked by `api/http/path-gate.ts`), and misspelt names.
  */
 import { GatewayError } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { isWithin } from '../../lib/near-name.js';
 
 /** Without segments `.` and `..`. */
 const ENDPOINT = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
-export const ENDPOINT_FAULT = 'must be the path of a report, e.g. campaigns/get';
+export const ENDPOINT_FAULT = mustBe('endpoint', 'the path of a report, e.g. campaigns/get');
 
 export function isEndpointPath(text: unknown): text is string {
   return typeof text === 'string' && ENDPOINT.test(text);

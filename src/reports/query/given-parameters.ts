@@ -1,5 +1,7 @@
 /** Reads the parameters of a report request from query and body. Ambiguous names are refused. */
 import { type FieldFault, GatewayError } from '../../errors.js';
+import { isRepeated, mustBe } from '../../lib/field-faults.js';
+import { clipName } from '../../lib/http/problem.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, sortedJson } from '../rows/json.js';
 import { type Kind, nameFault, type ParameterTable, readJson, readText } from './parameters.js';
 
@@ -107,7 +109,7 @@ function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): R
   for (const { name, value } of parseQueryText(text)) {
     const own = name.startsWith('_');
     const fault = own ? null : nameFault(name, table);
-    if (fault !== null) faults.push({ param: name, message: fault });
+    if (fault !== null) faults.push(fault);
     else {
       // The gateway's own parameters take no lists: `_format[]` is an unknown name.
       const list = !own && name.endsWith('[]');
@@ -115,7 +117,7 @@ function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): R
       const entry = byName.get(bare) ?? { list, values: [] };
       const isSet = table.kinds.get(bare) === 'set';
       if (byName.has(bare) && !isSet && !(list && entry.list)) {
-        faults.push({ param: name, message: 'is given more than once' });
+        faults.push(isRepeated(name));
       }
       entry.values.push(value);
       byName.set(bare, entry);
@@ -127,12 +129,12 @@ function fromQuery(text: string, table: ParameterTable, faults: FieldFault[]): R
 function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldFault[]): RequestParameter[] {
   if (body === null) return [];
   return body.names.flatMap((name, index): RequestParameter[] => {
-    const message = name.startsWith('_')
-      ? 'is a gateway parameter and belongs in the query string'
+    const fault = name.startsWith('_')
+      ? { param: name, message: 'is a gateway parameter and belongs in the query string' }
       : (nameFault(name, table) ??
-        (name.endsWith('[]') ? 'must be a JSON array, without [] in the name' : null));
-    if (message !== null) {
-      faults.push({ param: name, message });
+        (name.endsWith('[]') ? mustBe(name, 'a JSON array, without [] in the name') : null));
+    if (fault !== null) {
+      faults.push(fault);
       return [];
     }
     const json = body.values[index] as Json;
@@ -157,7 +159,8 @@ function refuseInnerNames(param: string, json: Json, faults: FieldFault[]): void
 function refuseRepeats(given: readonly RequestParameter[], faults: FieldFault[]): void {
   const seen = new Set<string>();
   for (const { name } of given) {
-    if (seen.has(name)) faults.push({ param: name, message: 'is given in both query and body' });
+    const help = `Send ${clipName(name)} in the query or in the body, not in both.`;
+    if (seen.has(name)) faults.push({ param: name, message: 'is given in both query and body', help });
     seen.add(name);
   }
 }
@@ -189,8 +192,8 @@ export function readMember(
   const kind = table.kinds.get(one.name);
   if (kind === undefined) return [readUnknown(one)];
   const read = one.place === 'query' ? readText(kind, one.values, today) : readJson(kind, one.json, today);
-  if ('fault' in read) {
-    faults.push({ param: one.name, message: read.fault });
+  if ('allowed' in read) {
+    faults.push(mustBe(one.name, read.allowed));
     return [];
   }
   if (read.texts.length === 0) return [];

@@ -2,10 +2,11 @@
 import * as zlib from 'node:zlib';
 import Negotiator from 'negotiator';
 import { type FieldFault, GatewayError } from '../../errors.js';
-import { nearName } from '../../lib/near-name.js';
+import { isUnknown, mustBe, withStep } from '../../lib/field-faults.js';
+import { didYouMean, meantName } from '../../lib/near-name.js';
 import type { QueryPair } from './given-parameters.js';
-import { didYouMean, flagOf, GATEWAY_PARAMETERS, type GatewayParameter, plainName } from './parameters.js';
-import { PERIOD_WORDS, resolvePeriod } from './period.js';
+import { flagOf, GATEWAY_PARAMETERS, type GatewayParameter } from './parameters.js';
+import { periodFault, resolvePeriod } from './period.js';
 
 export type Coding = 'identity' | 'gzip' | 'br' | 'zstd';
 
@@ -79,26 +80,23 @@ export function readOutputOptions(pairs: readonly QueryPair[], faults: FieldFaul
   const given = new Map<string, string>();
   for (const { name, value } of pairs) {
     if (GATEWAY_PARAMETERS.includes(name as GatewayParameter)) given.set(name, value);
-    else faults.push({ param: name, message: `is unknown; allowed: ${GATEWAY_PARAMETERS.join(', ')}` });
+    else faults.push(isUnknown(name, GATEWAY_PARAMETERS));
   }
   const flag = (name: GatewayParameter): boolean => {
     const value = flagOf(given.get(name) ?? '');
-    if (value === null) faults.push({ param: name, message: 'must be 1 or 0' });
+    if (value === null) faults.push(mustBe(name, '1 or 0'));
     return value ?? false;
   };
   const word = <T extends string>(name: GatewayParameter, words: readonly T[]): T | null => {
     const value = given.get(name) ?? null;
     const known = words.find((one) => one === value) ?? null;
-    if (value !== null && known === null)
-      faults.push({ param: name, message: `must be one of ${words.join(', ')}` });
+    if (value !== null && known === null) faults.push(mustBe(name, `one of ${words.join(', ')}`));
     return known;
   };
   const format = word('_format', FORMATS);
   const fields = given.get('_fields');
   const period = given.get('_period') ?? null;
-  if (period !== null && resolvePeriod(period, 0) === null) {
-    faults.push({ param: '_period', message: `must be one of ${PERIOD_WORDS}` });
-  }
+  if (period !== null && resolvePeriod(period, 0) === null) faults.push(periodFault(period));
   return {
     format,
     totals: flag('_totals'),
@@ -118,14 +116,10 @@ const MAX_FIELDS = 256;
 export function readFields(text: string, faults: FieldFault[]): readonly string[] {
   const fields = text.split(',');
   const twice = fields.find((field, at) => fields.indexOf(field) < at);
-  const message = fields.includes('')
-    ? 'must be column names separated by commas, such as date,spent'
-    : fields.length > MAX_FIELDS
-      ? `must be at most ${MAX_FIELDS} column names`
-      : twice === undefined
-        ? null
-        : `names ${twice} twice: leave out one of them`;
-  if (message !== null) faults.push({ param: '_fields', message });
+  const param = '_fields';
+  if (fields.includes('')) faults.push(mustBe(param, 'column names separated by commas, such as date,spent'));
+  else if (fields.length > MAX_FIELDS) faults.push(mustBe(param, `at most ${MAX_FIELDS} column names`));
+  else if (twice !== undefined) faults.push(withStep(param, `names ${twice} twice`, 'leave out one of them'));
   return fields;
 }
 
@@ -145,8 +139,7 @@ export function fieldFaults(
   const unknown = fields.filter((field) => !columns.includes(field) && !seen.has(field));
   const known = columns.slice(0, MAX_NAMED).join(', ') + (columns.length > MAX_NAMED ? ' and others' : '');
   return unknown.map((field) => {
-    const meant =
-      columns.find((column) => plainName(column) === plainName(field)) ?? nearName(field, columns);
+    const meant = meantName(field, columns);
     const hint = meant === undefined ? '' : `: ${didYouMean(meant)}`;
     const help = `${meant === undefined ? 'Leave out' : `Send ${meant} instead of`} ${field} in _fields.`;
     return {

@@ -1,7 +1,8 @@
 /** Tables of the known report parameters of the platform, and of the gateway's own; and checks of names and values. */
 
 import type { FieldFault } from '../../errors.js';
-import { isWithin, nearName } from '../../lib/near-name.js';
+import { isUnknown } from '../../lib/field-faults.js';
+import { didYouMean, isWithin, nearName, plainName } from '../../lib/near-name.js';
 import { isJsonArray, type Json, JsonNumber } from '../rows/json.js';
 import { dayNumber, isoDay } from './days.js';
 
@@ -47,34 +48,27 @@ export function parameterTable(accountFields: readonly string[]): ParameterTable
   return { kinds, byPlainName: new Map([...kinds.keys()].map((name) => [plainName(name), name])) };
 }
 
-/** Without case, `_ . - [ ]`, white space and control characters, which a platform may ignore. */
-export function plainName(name: string): string {
-  return name.toLowerCase().replace(/[_.\-[\]\s\p{Cc}]/gu, '');
-}
-
-/** @param meant at least one */
-export function didYouMean(...meant: readonly string[]): string {
-  return `did you mean ${meant.map((name) => `\`${name}\``).join(' or ')}?`;
-}
-
 const NAME = /^[A-Za-z][A-Za-z0-9_]*(\[\])?$/;
 
-/** Why a name is refused; null: it is not. Known names must be spelt exactly: for the platform `advertiser.id` is `advertiserId`. */
-export function nameFault(name: string, table: ParameterTable): string | null {
-  if (!NAME.test(name))
-    return 'is not a parameter name: a letter, then letters, digits or _, at most one [] at the end';
-  if (table.kinds.has(name)) return null;
-  const bare = name.endsWith('[]') ? name.slice(0, -2) : name;
+/** Null: the name is not refused. Known names must be spelt exactly: for the platform `advertiser.id` is `advertiserId`. */
+export function nameFault(param: string, table: ParameterTable): FieldFault | null {
+  if (!NAME.test(param)) {
+    const message = 'is not a parameter name: a letter, then letters, digits or _, at most one [] at the end';
+    return { param, message };
+  }
+  if (table.kinds.has(param)) return null;
+  const bare = param.endsWith('[]') ? param.slice(0, -2) : param;
   // Such as `constructor`.
-  if (bare in Object.prototype) return 'is not allowed as a parameter name';
-  const known = table.byPlainName.get(plainName(name));
+  if (bare in Object.prototype) return { param, message: 'is not allowed as a parameter name' };
+  const known = table.byPlainName.get(plainName(param));
   if (known === undefined) return null;
   if (table.kinds.get(bare) === 'set') return null;
-  return table.kinds.has(bare) ? 'takes one value, not a list' : `is unknown: ${didYouMean(known)}`;
+  if (!table.kinds.has(bare)) return isUnknown(param, [known]);
+  return { param, message: 'takes one value, not a list', help: `Send ${bare} once, without [].` };
 }
 
-/** `texts` is empty if the value equals "absent". */
-type ReadValue = { readonly texts: readonly string[] } | { readonly fault: string };
+/** `texts` is empty if the value equals "absent"; `allowed`: what it must be instead. */
+type ReadValue = { readonly texts: readonly string[] } | { readonly allowed: string };
 
 const INT = /^[1-9][0-9]{0,15}$/;
 /** The earliest day that can be requested. */
@@ -88,10 +82,10 @@ export function isInteger(text: string): boolean {
 }
 
 const ALLOWED = {
-  int: 'must be a whole number without sign or leading zero, at most 16 digits',
-  flag: 'must be 1 or true (on), 0, false or empty (off)',
-  set: 'must be a list of whole numbers, at least one',
-  text: 'must be text',
+  int: 'a whole number without sign or leading zero, at most 16 digits',
+  flag: '1 or true (on), 0, false or empty (off)',
+  set: 'a list of whole numbers, at least one',
+  text: 'text',
 };
 
 /** @param today day number in the platform's time zone */
@@ -100,7 +94,7 @@ export function readText(kind: Kind, values: readonly string[], today: number): 
   const value = values[0] as string;
   switch (kind) {
     case 'int':
-      return isInteger(value) ? { texts: [value] } : { fault: ALLOWED.int };
+      return isInteger(value) ? { texts: [value] } : { allowed: ALLOWED.int };
     case 'flag':
       return readFlag(value);
     case 'date':
@@ -117,15 +111,15 @@ export function readJson(kind: Kind, value: Json, today: number): ReadValue {
       (isJsonArray(value) ? value : [value]).flatMap((one) => scalarText(one)?.split(',') ?? null),
     );
   if (value === null)
-    return kind === 'flag' || kind === 'text' ? { texts: [] } : { fault: fault(kind, today) };
+    return kind === 'flag' || kind === 'text' ? { texts: [] } : { allowed: allowedFor(kind, today) };
   if (kind === 'flag' && typeof value === 'boolean') return readFlag(String(value));
   const text = scalarText(value);
   const wrongType = text === null || ((kind === 'date' || kind === 'text') && typeof value !== 'string');
-  return wrongType ? { fault: fault(kind, today) } : readText(kind, [text], today);
+  return wrongType ? { allowed: allowedFor(kind, today) } : readText(kind, [text], today);
 }
 
-function fault(kind: Kind, today: number): string {
-  return kind === 'date' ? dateFault(today) : ALLOWED[kind];
+function allowedFor(kind: Kind, today: number): string {
+  return kind === 'date' ? allowedDay(today) : ALLOWED[kind];
 }
 
 /** The text of a number or string. */
@@ -136,7 +130,7 @@ export function scalarText(value: Json): string | null {
 
 function readFlag(value: string): ReadValue {
   const isOn = flagOf(value);
-  return isOn === null ? { fault: ALLOWED.flag } : { texts: isOn ? ['1'] : [] };
+  return isOn === null ? { allowed: ALLOWED.flag } : { texts: isOn ? ['1'] : [] };
 }
 
 /** @returns null for other texts */
@@ -148,19 +142,19 @@ export function flagOf(value: string): boolean | null {
 function readDate(value: string, today: number): ReadValue {
   const day = dayNumber(value);
   const inRange = day !== null && day >= FIRST_DAY && day <= today + DAYS_AHEAD;
-  return inRange ? { texts: [value] } : { fault: dateFault(today) };
+  return inRange ? { texts: [value] } : { allowed: allowedDay(today) };
 }
 
-function dateFault(today: number): string {
-  return `must be a calendar day as YYYY-MM-DD, from 2000-01-01 to ${isoDay(today + DAYS_AHEAD)}`;
+function allowedDay(today: number): string {
+  return `a calendar day as YYYY-MM-DD, from 2000-01-01 to ${isoDay(today + DAYS_AHEAD)}`;
 }
 
 /** Distinct, sorted by value. */
 function readSet(values: readonly (string | null)[]): ReadValue {
-  if (values.length === 0 || values.length > MAX_SET) return { fault: ALLOWED.set };
+  if (values.length === 0 || values.length > MAX_SET) return { allowed: ALLOWED.set };
   const texts = new Set<string>();
   for (const value of values) {
-    if (value === null || !isInteger(value)) return { fault: ALLOWED.set };
+    if (value === null || !isInteger(value)) return { allowed: ALLOWED.set };
     texts.add(value);
   }
   return { texts: [...texts].sort((a, b) => a.length - b.length || (a < b ? -1 : 1)) };
@@ -288,15 +282,13 @@ export function unknownNameFaults(
 ): FieldFault[] {
   const names = rules.endpoints.get(endpoint);
   if (names === undefined) return [];
-  const allowed = [...rules.table.kinds.keys(), ...namesIn(names.knownParameters)].join(', ');
+  const known = [...rules.table.kinds.keys(), ...namesIn(names.knownParameters)];
   return unknown.flatMap(({ name, meant }): FieldFault[] => {
     const [nearest] = meant;
     if (nearest !== undefined && (!lenient || names.unknownParameters === 'refuse')) {
       const help = `Send ${nearest} instead of ${name}; if the platform has ${name} too, ask your operator to declare it in report.endpoints."${endpoint}".knownParameters.`;
       return [{ param: name, message: `is unknown: ${didYouMean(...meant)}`, help }];
     }
-    return names.unknownParameters === 'refuse'
-      ? [{ param: name, message: `is unknown; allowed: ${allowed}` }]
-      : [];
+    return names.unknownParameters === 'refuse' ? [isUnknown(name, known)] : [];
   });
 }

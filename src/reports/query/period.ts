@@ -1,5 +1,7 @@
 /** The period of a report: two dates, or a relative period of `_period`, resolved against the platform's today. */
 import type { FieldFault } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
+import { didYouMean, meantName } from '../../lib/near-name.js';
 import { dayNumber, isoDay } from './days.js';
 import type { Place, ReadMember } from './given-parameters.js';
 
@@ -9,8 +11,21 @@ export interface Period {
   readonly to: string | null;
 }
 
-export const PERIOD_WORDS = 'today, yesterday, last_N_days (N from 1 to 400), month_to_date, last_month';
 const MAX_LAST_DAYS = 400;
+/** For people. */
+export const PERIOD_WORDS = `today, yesterday, last_N_days (N from 1 to ${MAX_LAST_DAYS}), month_to_date, last_month`;
+const WORDS = ['today', 'yesterday', 'month_to_date', 'last_month'];
+
+/** @param word that {@link resolvePeriod} does not know; one that is near is offered, or the longest period */
+export function periodFault(word: string): FieldFault {
+  const param = '_period';
+  const days = Number(/^last_?(\d{1,9})_?days?$/i.exec(word)?.[1]);
+  const meant = days > 0 ? `last_${Math.min(days, MAX_LAST_DAYS)}_days` : meantName(word, WORDS);
+  if (meant === undefined) return mustBe(param, `one of ${PERIOD_WORDS}`);
+  const message =
+    days > MAX_LAST_DAYS ? `is longer than the longest, ${meant}` : `is unknown: ${didYouMean(meant)}`;
+  return { param, message, help: `Send _period=${meant}.` };
+}
 
 /**
  * @param today day number, in the platform's time zone

@@ -1,7 +1,7 @@
 /** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
 import { CATALOGUE, type ErrorCode } from '../../errors.js';
+import { didYouMean } from '../../lib/near-name.js';
 import type { Report } from '../query/canonicalize.js';
-import { didYouMean } from '../query/parameters.js';
 import type { AssembleInput, KnownDay, Past } from './answer.js';
 import { decodeFacts, distinct, holdsTexts } from './column-types.js';
 import { shownAs } from './decimal.js';

@@ -1,5 +1,7 @@
 /** Rows of an answer as a table: columns once, each row a list in their order; sorting. Pure. */
+
 import { GatewayError, invalidQuery } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { compare, type Decimal, decimalOf } from '../rows/decimal.js';
 import { holdsId, isAdditive } from '../rows/row-names.js';
 
@@ -74,8 +76,7 @@ export function notAdditive(rows: readonly Row[], columns: readonly string[]): s
 export function sortRows(rows: readonly Row[], columns: readonly string[], sort: Sort | null) {
   if (sort === null || rows.length === 0) return { rows, isMixed: false };
   const { column, order = 'asc' } = sort;
-  if (!columns.includes(column))
-    throw invalidQuery({ param: 'sort.column', message: `must be one of ${columns.join(', ')}` });
+  if (!columns.includes(column)) throw invalidQuery(mustBe('sort.column', `one of ${columns.join(', ')}`));
   const sign = order === 'asc' ? 1 : -1;
   const keys = rows.map((row) => keyOf(row, Object.hasOwn(row, column) ? row[column] : null));
   return {

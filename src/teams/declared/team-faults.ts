@@ -1,6 +1,7 @@
 /** Faults of teams beyond their schema. `param` is a place such as `teams.1.id`. Pure. */
 import Type from 'typebox';
 import type { FieldFault } from '../../errors.js';
+import { mustBe } from '../../lib/field-faults.js';
 import { NewTeam } from '../auth/team.js';
 import { isAddressRange } from '../policy/authorize.js';
 import { guardFaults } from '../write-guard/rule.js';
@@ -24,8 +25,8 @@ export function listFaults(teams: readonly NewTeam[]): FieldFault[] {
 
 /** @param place path of the team in the body or file */
 export function addressFaults(ipAllow: readonly string[] = [], place = ''): FieldFault[] {
-  const message = 'must be an IPv4 or IPv6 address, or a range such as 10.0.0.0/8';
+  const allowed = 'an IPv4 or IPv6 address, or a range such as 10.0.0.0/8';
   return ipAllow.flatMap((range, index) =>
-    isAddressRange(range) ? [] : [{ param: `${place}ipAllow.${index}`, message }],
+    isAddressRange(range) ? [] : [mustBe(`${place}ipAllow.${index}`, allowed)],
   );
 }

@@ -147,7 +147,10 @@ export function checkAdvertiser({ team }: Pick<Caller, 'team'>, access: AccountR
     });
   }
   const errors = access.undeclared?.(id) ?? [];
-  if (errors.length > 0) throw new GatewayError('undeclared_parameter', { errors });
+  const [first] = errors;
+  // The setting of one names that of all.
+  if (first !== undefined)
+    throw new GatewayError('undeclared_parameter', { errors, ...(first.help && { help: first.help }) });
   if (!access.namesAccount) {
     throw new GatewayError('advertiser_required', {
       detail: `The team is limited to certain advertisers, and the request names none by ${fields}.`,

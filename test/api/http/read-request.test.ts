@@ -118,7 +118,7 @@ function faultsOf(given: object) {
     readQuery(SCHEMA, given);
   } catch (error) {
     const { code, options } = error as GatewayError;
-    return { code, errors: options.errors };
+    return { code, errors: options.errors?.map(({ param, message }) => ({ param, message })) };
   }
   return null;
 }
@@ -141,7 +141,7 @@ describe('query parameters', () => {
     ['from', { range: '1h', from: '2026-02-30' }, 'must be a calendar day as YYYY-MM-DD'],
     ['team', { range: '1h', team: 'A' }, 'must be the id of a team'],
     ['search', { range: '1h', search: 'long' }, 'must be a text of 1 to 3 characters'],
-    ['teem', { range: '1h', teem: 'a' }, 'is unknown; allowed are range, limit, from, team, search'],
+    ['teem', { range: '1h', teem: 'a' }, 'is unknown; allowed: range, limit, from, team, search'],
   ])('%s of %j is refused, with what is allowed', (param, given, message) => {
     expect(faultsOf(given)).toEqual({ code: 'invalid_query', errors: [{ param, message }] });
   });

@@ -33,13 +33,13 @@ describe('nameFault', () => {
     ['advertiserId[]', 'takes one value, not a list'],
     ['toString', 'is not allowed as a parameter name'],
   ])('refuses %j: %s', (name, message) => {
-    expect(nameFault(name, TABLE)).toBe(message);
+    expect(nameFault(name, TABLE)?.message).toBe(message);
   });
 
   it.each(['', '[]', '1x', 'a.b', 'a-b', 'a b', 'a[0]', 'a[]b', '[a]', 'ä', 'a\n', '_x'])(
     'refuses %j as no name',
     (name) => {
-      expect(nameFault(name, TABLE)).toMatch(/^is not a parameter name/);
+      expect(nameFault(name, TABLE)?.message).toMatch(/^is not a parameter name/);
     },
   );
 });
@@ -47,7 +47,7 @@ describe('nameFault', () => {
 const TODAY = dayNumber('2026-11-21') as number;
 const text = (kind: Kind, ...values: string[]) => readText(kind, values, TODAY);
 const json = (kind: Kind, source: string) => readJson(kind, parseJson(source), TODAY);
-const isFault = (read: object) => 'fault' in read;
+const isFault = (read: object) => 'allowed' in read;
 
 describe('readText', () => {
   it('takes integers in their one spelling, up to 16 digits', () => {
@@ -80,7 +80,7 @@ describe('readText', () => {
     );
     for (const value of ['2026-02-29', '2026-11-01 ', '', 'x'])
       expect(text('date', value)).toEqual({
-        fault: expect.stringContaining('YYYY-MM-DD, from 2000-01-01 to 2027-11-22'),
+        allowed: expect.stringContaining('YYYY-MM-DD, from 2000-01-01 to 2027-11-22'),
       });
   });
 
