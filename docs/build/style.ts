@@ -1,7 +1,7 @@
 /** How the documentation looks: light and dark, on a phone and on paper. */
 export const STYLE = `
-:root{color-scheme:light dark;--ink:#1b2430;--soft:#566373;--paper:#fff;--wash:#f4f6f8;--line:#dde3e9;--link:#0a57a8;--mark:#e7f0fa}
-@media(prefers-color-scheme:dark){:root{--ink:#dde4ec;--soft:#94a3b3;--paper:#11161c;--wash:#1a212a;--line:#2b3540;--link:#82b9f7;--mark:#1c2f45}}
+:root{color-scheme:light dark;--ink:#1b2430;--soft:#566373;--paper:#fff;--wash:#f4f6f8;--line:#dde3e9;--link:#0a57a8;--mark:#e7f0fa;--shade:#1b243059}
+@media(prefers-color-scheme:dark){:root{--ink:#dde4ec;--soft:#94a3b3;--paper:#11161c;--wash:#1a212a;--line:#2b3540;--link:#82b9f7;--mark:#1c2f45;--shade:#dde4ec59}}
 *{box-sizing:border-box}
 html{scroll-padding-top:4.5rem;-webkit-text-size-adjust:100%}
 body{margin:0;font:16px/1.65 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;color:var(--ink);background:var(--paper)}
@@ -45,7 +45,7 @@ a:has(>code:only-child){text-decoration:none}
 code{font:.875em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:var(--wash);padding:.12em .35em;border-radius:.3em;overflow-wrap:anywhere}
 pre{background:var(--wash);border:1px solid var(--line);border-radius:.5rem;padding:.9rem 1.1rem;overflow-x:auto}
 pre code{background:none;padding:0;overflow-wrap:normal}
-.table{overflow-x:auto;margin:1rem 0}
+.table{overflow-x:auto;margin:1rem 0;background:linear-gradient(90deg,var(--paper) 30%,transparent) left/3rem 100% no-repeat local,linear-gradient(270deg,var(--paper) 30%,transparent) right/3rem 100% no-repeat local,linear-gradient(90deg,var(--shade),transparent) left/.9rem 100% no-repeat scroll,linear-gradient(270deg,var(--shade),transparent) right/.9rem 100% no-repeat scroll}
 table{border-collapse:collapse;width:100%;font-size:.92rem;line-height:1.5}
 th,td{text-align:left;vertical-align:top;padding:.45rem .9rem .45rem 0;border-bottom:1px solid var(--line);min-width:5rem}
 td:last-child,th:last-child{padding-right:0}

@@ -310,12 +310,3 @@ function writeAnswer(answer: Answer, always: readonly ResponseHeader[]): Written
     ...(content === undefined ? {} : { content: contentOf(content) }),
   };
 }
-
-/** A HEAD: its answers have no content. @param get the same as a GET */
-export function asHead(get: Written): Written {
-  const responses = Object.entries(get.responses).map(([status, answer]) => {
-    const { content: _content, [NAME]: name, ...bare } = answer;
-    return [status, name === undefined ? bare : { ...bare, description: 'The problem that the GET has.' }];
-  });
-  return { ...get, responses: Object.fromEntries(responses) };
-}

@@ -18,6 +18,7 @@ import {
   type OwnValues,
   ownValues,
 } from './chosen-ids.js';
+import { isSplit } from './parameters.js';
 
 // Expressions in unknown filter languages: detected by words only.
 
@@ -81,8 +82,6 @@ export interface OwnIds {
 }
 
 const OWNER_NAME = new RegExp(`${OWNER}|${SHORT_NAME.source}`);
-/** A split by accounts names none if it is only on or off. */
-const SPLIT = /^by[A-Z]/;
 /** Filters by field, unlike a full-text search. */
 const BY_FIELD = /filter|where|condition|criteri|expr|having|rule/;
 const EXPRESSION = new RegExp(`${BY_FIELD.source}|^(?:query|q|search|scope|params)$`);
@@ -175,7 +174,8 @@ function isLookalike(name: string, value: Json, above: Reading, look: Look): boo
   // An own id does not allow other numbers next to it: `{"id": 1, "include": [2]}`.
   if (
     OWNER_NAME.test(plain) &&
-    !(SPLIT.test(name) && isSwitch(value)) &&
+    // A split by accounts names none if it is only on or off.
+    !(isSplit(name) && isSwitch(value)) &&
     !(isChecked(name, value, look) && look.own.numbers(value))
   )
     return true;

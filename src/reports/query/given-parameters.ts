@@ -3,7 +3,7 @@ import { type FieldFault, GatewayError } from '../../errors.js';
 import { isRepeated, mustBe } from '../../lib/field-faults.js';
 import { clipName } from '../../lib/http/problem.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, sortedJson } from '../rows/json.js';
-import { type Kind, nameFault, type ParameterTable, readJson, readText } from './parameters.js';
+import { isSplit, type Kind, nameFault, type ParameterTable, readJson, readText } from './parameters.js';
 
 export interface QueryPair {
   readonly name: string;
@@ -233,8 +233,9 @@ function scalarTexts(json: Json): string[] {
 export function splitOf(read: readonly ReadMember[]): string[] {
   const names = read
     .filter(({ texts }) => texts.length > 0 && texts[0] !== '0' && texts[0] !== 'false' && texts[0] !== '')
-    .flatMap(({ member }) => /^by([A-Z].*)$/.exec(member.name)?.[1] ?? [])
-    .map((name) => name.charAt(0).toLowerCase() + name.slice(1));
+    .flatMap(({ member: { name } }) =>
+      isSplit(name) ? `${name.charAt(2).toLowerCase()}${name.slice(3)}` : [],
+    );
   const rank = (name: string) => (name === 'date' ? 0 : name === 'campaign' ? 1 : 2);
   return names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Report } from './canonicalize.js';
 import { type Member, type Place, writeQueryText } from './given-parameters.js';
+import { isSplit } from './parameters.js';
 
 interface PlatformCall {
   readonly method: 'GET' | 'POST';
@@ -41,7 +42,7 @@ function writeBody(members: readonly Member[]): string {
 
 /** The report without any split, for `_totals=1`. */
 export function unsplit(report: Report): Report {
-  const members = report.members.filter(({ name }) => !/^by[A-Z]/.test(name));
+  const members = report.members.filter(({ name }) => !isSplit(name));
   return { ...report, members, split: [] };
 }
 

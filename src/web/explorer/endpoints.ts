@@ -1,7 +1,7 @@
 /** The report endpoints in the gateway's OpenAPI document. Pure. */
 import { titleOf } from './columns.js';
 import { currencyIn } from './numbers.js';
-import { FIRST_QUESTION, type Question } from './question.js';
+import { FIRST_QUESTION, type Question, SPLIT } from './question.js';
 
 export interface Endpoint {
   /** `campaigns/get` */
@@ -35,7 +35,7 @@ export function endpointsOf({ paths = {} }: Described): Endpoint[] {
   const found = Object.entries(paths).flatMap(([path, { get }]): Endpoint[] => {
     if (!path.startsWith(PREFIX) || path.includes('{') || get === undefined) return [];
     const names = (get.parameters ?? []).flatMap((one) => (one.in === 'query' ? [one.name ?? ''] : []));
-    const splits = names.filter((name) => /^by[A-Z]\w*$/.test(name));
+    const splits = names.filter((name) => SPLIT.test(name));
     const name = path.slice(PREFIX.length);
     const currency = currencyIn(get['x-currency']);
     return [{ name, splits, hasCurrency: names.includes('spentBased'), currency }];

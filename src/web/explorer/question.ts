@@ -70,7 +70,8 @@ export const PERIODS = [
 ] as const;
 
 export const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const SPLIT = /^by[A-Z]\w*$/;
+/** Names of splits, as `isSplit` of the gateway has them. */
+export const SPLIT = /^by[A-Z]\w*$/;
 
 export const FIRST_QUESTION: Question = {
   endpoint: 'campaigns/get',
