@@ -8,6 +8,7 @@ import {
   type GatewayErrorOptions,
   statusOf,
 } from '../../src/errors.js';
+import { mustBe } from '../../src/lib/field-faults.js';
 import { toProblem } from '../../src/lib/http/problem.js';
 import type { ReaderPage } from './layout.js';
 
@@ -15,8 +16,8 @@ const LIST = '/docs/errors';
 const REQUEST_ID = 'db355aeb-a3ab-41ab-a508-363b8e465f60';
 /** What a request adds to its problem. */
 const EXAMPLES: Readonly<Partial<Record<ErrorCode, GatewayErrorOptions>>> = {
-  invalid_query: { errors: [{ param: 'dateFrom', message: 'must be a calendar day as YYYY-MM-DD' }] },
-  invalid_body: { errors: [{ param: 'label', message: 'must be text' }] },
+  invalid_query: { errors: [mustBe('dateFrom', 'a calendar day as YYYY-MM-DD')] },
+  invalid_body: { errors: [mustBe('label', 'text')] },
   undeclared_parameter: {
     errors: [
       {

@@ -69,10 +69,12 @@ it('the API reference follows the reader’s colours, fits a phone, and leads ba
   expect(script).toContain("classList.toggle('dark-mode'");
   expect(script).toContain('width=device-width');
   const leads = (text: string) => [...text.matchAll(/href=\\?"([^"\\]+)/g)].map(([, to]) => to);
-  expect(leads(script)).toEqual(['/docs', '/explorer', '/docs']);
+  expect(leads(script)).toEqual(['/docs', '/explorer', '/docs', '/docs/first-steps']);
+  expect(script).toContain('ORIGIN/gateway/v1/me');
   const gateway = await withGateway();
   const ofAdmin = (await gateway.admin.inject('/docs/api/static/theme/reference.js')).body;
-  expect(leads(ofAdmin)).toEqual(['/docs', '/', '/docs']);
+  expect(leads(ofAdmin)).toEqual(['/docs', '/', '/docs', '/docs/operations']);
+  expect(ofAdmin).toContain('ORIGIN/admin/v1/status');
 });
 
 it('lists every error, and has a page for each, in HTML that holds no stray backquote', async () => {
@@ -240,6 +242,28 @@ describe('the search of the documentation', () => {
     const list = body.slice(body.indexOf('<ol class="found">'));
     const found = [...list.matchAll(/<li><a href="([^"]+)"/g)].map(([, to]) => to);
     expect(found.slice(0, 4)).toContain(address);
+  });
+
+  it.each([
+    ['getting started', '/docs/first-steps'],
+    ['Quickstart', '/docs/first-steps'],
+    ['lost key', '/docs/operations#teams-and-keys'],
+    ['rotate', '/docs/operations#rotation'],
+    ['rotate key', '/docs/operations#teams-and-keys'],
+    ['timezone', '/docs/caching#how-long'],
+    ['time  zone', '/docs/caching#how-long'],
+    ['rate limit', '/docs/limits'],
+    ['sso', '/docs/sign-in'],
+    ['login', '/docs/sign-in'],
+    ['excel', '/docs/clients#excel'],
+    ['price', '/docs/decide#what-it-costs'],
+    ['cost', '/docs/decide#what-it-costs'],
+    ['gdpr', '/docs/stored#to-erase'],
+    ['docker', '/docs/compose'],
+  ])('answers "%s" with %s first', async (words, address) => {
+    const body = await search(`q=${encodeURIComponent(words)}`);
+    expect(/<ol class="found"><li><a href="([^"]+)"/.exec(body)?.[1]).toBe(address);
+    expect(body).not.toContain('No section has');
   });
 
   it('ranks a word as heading or code before others, and of equally good pages the reader’s before the maker’s', () => {

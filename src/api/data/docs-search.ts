@@ -25,6 +25,25 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   umlaut: ['byte order mark'],
   throttled: ['rate_limited'],
 };
+/** The section that comes first for words that no heading has, or another section has oftener. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  'getting started': '/docs/first-steps',
+  quickstart: '/docs/first-steps',
+  'quick start': '/docs/first-steps',
+  'lost key': '/docs/operations#teams-and-keys',
+  rotate: '/docs/operations#rotation',
+  'rotate token': '/docs/operations#rotation',
+  'rotate key': '/docs/operations#teams-and-keys',
+  timezone: '/docs/caching#how-long',
+  'time zone': '/docs/caching#how-long',
+  'rate limit': '/docs/limits',
+  sso: '/docs/sign-in',
+  login: '/docs/sign-in',
+  excel: '/docs/clients#excel',
+  price: '/docs/decide#what-it-costs',
+  gdpr: '/docs/stored#to-erase',
+  docker: '/docs/compose',
+};
 /** The pages that come first and last of equally good ones. */
 const FIRST = ['first-steps', 'clients', 'errors', 'limits', 'caching'];
 const LAST = ['agents', 'architecture', 'adr', 'changelog'];
@@ -80,7 +99,12 @@ function rate({ page, heading, code, text }: Section, { texts, whole }: Word): n
 export function writeFound(sections: readonly Section[], query: string): string {
   const words = wordsOf(query);
   if (words.length === 0) return '<p>Write one or more words into the field above.</p>';
-  const { found, most } = searchSections(sections, words);
+  const { found: rated, most } = searchSections(sections, words);
+  const asked = query.trim().toLowerCase().replace(/\s+/g, ' ');
+  const answers = sections.filter(
+    ({ address }) => Object.hasOwn(ANSWERS, asked) && address === ANSWERS[asked],
+  );
+  const found = [...answers, ...rated.filter((one) => !answers.includes(one))];
   if (found.length === 0)
     return '<p>No section has any of these words. Try other ones, or see <a href="/docs">all pages</a>.</p>';
   const more = found.length > MAX_SHOWN ? `; the best ${MAX_SHOWN} are shown` : '';
@@ -94,7 +118,7 @@ export function writeFound(sections: readonly Section[], query: string): string 
   );
   const count = found.length === 1 ? '1 section' : `${found.length} sections`;
   const said =
-    most === words.length
+    most === words.length || answers.length > 0
       ? `${count} found`
       : `No section has all of these words; ${count} found with ${most} of ${words.length}`;
   return `<p role="status">${said}${more}.</p><ol class="found">${items.join('\n')}</ol>`;

@@ -3,7 +3,7 @@ import { RESPONSE_HEADERS } from './headers.js';
 import { hoistNamed } from './hoist.js';
 import type { Operation } from './operation.js';
 import type { Plane } from './plane.js';
-import { described, type Generated, type Written, writeOperation } from './write-operation.js';
+import { asHead, described, type Generated, type Written, writeOperation } from './write-operation.js';
 
 /** Passes the operation through the generator. */
 export const CARRIER = 'x-operation';
@@ -24,15 +24,15 @@ export function complete<T extends object>(generated: T, plane: Plane): T {
       throw new Error(
         `${method.toUpperCase()} ${path} does not describe its answers: give it config.operation`,
       );
-    // `info` says it of every GET, so that a reader does not meet each twice.
-    if (method === 'head') continue;
     const one = { ...operation, id: freeId(operation.id, ids) };
     const written = writeOperation({ path, method, shown, operation: one }, plane);
     paths[path] = {
       ...paths[path],
-      [method]: written,
+      [method]: method === 'head' ? asHead(written) : written,
     };
   }
+  // `info` says it of every GET, so that a reader does not meet each twice.
+  for (const item of Object.values(paths)) if (item.get !== undefined) delete item.head;
   const all = Object.values(paths).flatMap((item) => Object.values(item));
   const used = new Set(all.flatMap(({ tags }) => tags));
   const tags = Object.entries(plane.tags).filter(([name]) => used.has(name));

@@ -1,5 +1,4 @@
 /** Writes one operation of the OpenAPI document, from the description by its route and the generated part. */
-
 import Type, { type TObject, type TSchema } from 'typebox';
 import { CATALOGUE, type ErrorCode, statusOf } from '../../errors.js';
 import { REQUEST_HEADERS, type ResponseHeader } from './headers.js';
@@ -309,4 +308,13 @@ function writeAnswer(answer: Answer, always: readonly ResponseHeader[]): Written
     headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
     ...(content === undefined ? {} : { content: contentOf(content) }),
   };
+}
+
+/** A HEAD: its answers have no content. @param get the same as a GET */
+export function asHead(get: Written): Written {
+  const responses = Object.entries(get.responses).map(([status, answer]) => {
+    const { content: _content, [NAME]: name, ...bare } = answer;
+    return [status, name === undefined ? bare : { ...bare, description: 'The problem that the GET has.' }];
+  });
+  return { ...get, responses: Object.fromEntries(responses) };
 }
