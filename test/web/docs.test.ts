@@ -1,0 +1,43 @@
+/** The documentation on a phone, and the API reference, as a browser shows them. */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { visit } from '../support/browser.js';
+import { openGateway } from '../support/open-gateway.js';
+
+/** What a reader of a phone sees of each table: all of it, or a shade where it goes on. */
+async function tablesOn(page: Page) {
+  return await page.locator('.table').evaluateAll((all) =>
+    all.map((one) => {
+      const { backgroundAttachment, overflowX } = getComputedStyle(one);
+      const isShaded = backgroundAttachment === 'local, local, scroll, scroll' && overflowX === 'auto';
+      return { fits: one.scrollWidth <= one.clientWidth + 1, isShaded };
+    }),
+  );
+}
+
+it('a page of the documentation fits a phone: a table that does not is shaded where it goes on', async () => {
+  const { gateway } = await openGateway();
+  const { page } = await visit(`${gateway.data}/docs`);
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const name of ['decide', 'contract', 'settings', 'performance', 'errors']) {
+    await page.goto(`${gateway.data}/docs/${name}`);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    const tables = await tablesOn(page);
+    expect(tables.length).toBeGreaterThan(0);
+    expect(tables.filter(({ fits, isShaded }) => !fits && !isShaded)).toEqual([]);
+    // Long names of settings and calls break.
+    if (name === 'contract' || name === 'settings') expect(tables.every(({ fits }) => fits)).toBe(true);
+  }
+});
+
+it('the API reference begins with a call at the address that the reader has, and leads to First steps', async () => {
+  const { gateway } = await openGateway();
+  const { page } = await visit(`${gateway.data}/docs/api`);
+  expect(await page.locator('.first code').textContent()).toBe(
+    `curl -s -H "x-api-key: $KEY" ${gateway.data}/gateway/v1/me`,
+  );
+  await page.getByRole('link', { name: 'First steps' }).click();
+  expect(await page.locator('h1').textContent()).toBe('First steps for app teams');
+  await page.getByRole('link', { name: 'API reference' }).first().click();
+  await page.waitForURL('**/docs/api');
+});
