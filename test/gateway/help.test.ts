@@ -125,8 +125,8 @@ describe('the help of an error', () => {
         `Send ${meant} instead of ${given}.`,
       ]);
     }
-    const admin = await gateway.admin.inject({ url: '/admin/v1/audit?serch=x', headers });
-    expect(admin.json<Problem>().help).toBe('Send search instead of serch.');
+    const admin = await gateway.admin.inject({ url: '/admin/v1/audit?serach=x', headers });
+    expect(admin.json<Problem>().help).toBe('Send search instead of serach.');
     const team = await gateway.admin.inject({
       method: 'POST',
       url: '/admin/v1/teams',
