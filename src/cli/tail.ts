@@ -141,7 +141,7 @@ export const addRequestsCommands = group(
       outcome: null,
       part: {
         flag: '--part <part>',
-        about: 'only reports that failed by this part: platform, or credential (the token)',
+        about: 'only reports that failed by this part: platform, or token (also called credential)',
       },
       team: { flag: '--team <team>', about: 'only this team', read: readId },
       since: {

@@ -116,10 +116,10 @@ export function createIncidents(options: IncidentsOptions) {
 
   return {
     job,
-    /** Newest first; null: the store does not answer. */
+    /** Newest first, with what no job has noted yet; null: the store does not answer. */
     list: (): Promise<readonly Incident[] | null> =>
       read()
-        .then((all) => count(all, clock.now()))
+        .then((all) => count(noteIncidents(all, look()), clock.now()))
         .then(
           (all) => all.filter(wasFelt).toReversed(),
           whenAway(() => null),

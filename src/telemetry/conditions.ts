@@ -47,7 +47,12 @@ interface Condition {
   readonly alert: string | null;
 }
 
-export const ROTATE = 'Run dsp-gateway token rotate --expires <date>, which asks for a new token.';
+/** How an operator replaces the token, by a command that can be pasted. */
+export const rotate = ({ canMint }: Pick<Measured, 'canMint'>): string =>
+  canMint
+    ? "Run dsp-gateway token rotate --mint; if the platform issues none, dsp-gateway token rotate asks for one from the platform's dashboard."
+    : "Copy a new token from the platform's dashboard, and run dsp-gateway token rotate, which asks for it.";
+
 const CHECK_DISK = 'Check the disk of the data folder (GATEWAY_DATA_DIR) and its load.';
 const CACHED_ONLY = 'only cached reports are served';
 
@@ -146,7 +151,7 @@ function credential(
   return {
     ...{ part: 'credential', text, level },
     read: ({ outlook }) => outlook().state === text,
-    advice: ({ outlook, clock }) => ({ says: says(outlook(), clock.now()), do: ROTATE }),
+    advice: (gateway) => ({ says: says(gateway.outlook(), gateway.clock.now()), do: rotate(gateway) }),
     ...rest,
   };
 }

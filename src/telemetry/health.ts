@@ -105,7 +105,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
 
   /**
    * Of each part: the earliest time that a process knows, and that this one takes over, so that a restart of one of them does
-   * not lose it; a part that gets worse or better keeps it. The whole begins anew if it gets worse.
+   * not lose it; a part that gets worse or better keeps it. The whole is at least as old as each part that is as bad.
    */
   function own(): ProcessHealth {
     const all = [read(), ...others()];
@@ -188,10 +188,12 @@ function severity(part: HealthPart, text: string): number {
   return at < 0 ? CONDITIONS.length : at + 1;
 }
 
-/** If the whole is a warning, it is at least as old as each part; a part that is worse now may have been a warning first. */
+/** A part that has become as bad as the whole did not begin then. */
 function wholeSince(known: Since, parts: Readonly<Record<HealthPart, Since | null>>): Since {
-  if (known.level !== 'warning') return known;
-  const [at = known.at] = [known.at, ...Object.values(parts).flatMap((one) => one?.at ?? [])].sort();
+  const asBad = Object.values(parts).flatMap((one) =>
+    one !== null && isAsBad(one.level, known.level) ? one.at : [],
+  );
+  const [at = known.at] = [known.at, ...asBad].sort();
   return { ...known, at };
 }
 

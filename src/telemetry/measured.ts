@@ -31,6 +31,8 @@ export interface Measured {
     readonly renewsAt: string | null;
     readonly warningDays: number | null;
   };
+  /** Whether the gateway can request a token from the platform. */
+  readonly canMint: boolean;
   /** What a token that no platform call has proven waits for. */
   readonly awaitedProof: () => 'call' | 'report' | 'nothing';
   readonly l1: { readonly bytes: number; readonly entries: number };

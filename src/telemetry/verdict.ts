@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { CONDITIONS, Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './conditions.js';
-import { describeFailures } from './failures.js';
+import { describeFailures, type Failures } from './failures.js';
 import type { Conditions, ProcessHealth } from './health.js';
 import type { Measured } from './measured.js';
 
@@ -16,7 +16,8 @@ const TimedFinding = Type.Object(
       }),
     ),
     details: Type.Optional(
-      Type.String({ description: 'The last failed call, and the teams whose reports failed.' }),
+      Type.String({ description:
+          'The last failed call, the teams whose reports failed, and when a refused token is tried again.' }),
     ),
   },
   { title: 'TimedFinding' },
@@ -28,7 +29,8 @@ export const Verdict = Type.Object(
     since: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'Since when the level has been so bad, over all processes; absent: not known.',
+        description:
+          'Since when it has been so bad, or a part that is so bad now has not been well, over all processes; absent: not known.',
       }),
     ),
     findings: Type.Array(TimedFinding, { description: 'The worst first.' }),
@@ -65,8 +67,7 @@ export function verdictOf(
   const sorted = findings
     .map((found) => {
       const known = isHealthPart(found.part) ? (seen?.since[found.part] ?? null) : null;
-      const isFailing = seen !== undefined && found.part === 'platform' && /fail/.test(worst.platform);
-      const details = isFailing ? describeFailures(seen.failures) : '';
+      const details = seen === undefined ? '' : detailsOf(found, worst, seen.failures);
       return {
         ...found,
         ...(known === null ? {} : { since: known.at }),
@@ -77,6 +78,21 @@ export function verdictOf(
   const level = sorted[0]?.level ?? 'well';
   const whole = seen?.since.whole ?? null;
   return { level, ...(whole?.level === level ? { since: whole.at } : {}), findings: sorted };
+}
+
+const TRIED_AGAIN =
+  'The next request that needs the platform tries the token again, at most a minute after the last try.';
+
+function detailsOf(
+  { part, level }: Finding,
+  { platform, credential }: Conditions,
+  failures: Failures,
+): string {
+  if (part === 'platform' && /fail/.test(platform)) return describeFailures(failures);
+  if (part !== 'credential' || level !== 'not well') return '';
+  // Why a platform call failed is not why the token cannot be used.
+  const teams = describeFailures({ ...failures, why: null });
+  return [teams, ...(credential === 'refused' ? [TRIED_AGAIN] : [])].join(' ').trim();
 }
 
 /**

@@ -16,6 +16,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
       renewsAt: null,
       warningDays: null,
     }),
+    canMint: false,
     awaitedProof: () => 'nothing',
     l1: { bytes: 0, entries: 0 },
     budget: { running: 0, queued: 0 },

@@ -243,7 +243,7 @@ describe('since when a part is so bad', () => {
     expect(platform()).toEqual({ level: 'not well', at: at(9) });
   });
 
-  it('stays when the part gets worse or better; the whole has been so bad since it got worse', () => {
+  it('stays when the part gets worse or better, also for the whole', () => {
     const { state, health } = scene();
     const seen = () => {
       const { platform, whole } = health.own().since;
@@ -255,13 +255,20 @@ describe('since when a part is so bad', () => {
     [minute, state.open] = [1, true];
     expect(seen()).toEqual([
       { level: 'not well', at: at(0) },
-      { level: 'not well', at: at(1) },
+      { level: 'not well', at: at(0) },
     ]);
     const { level, since, findings } = verdictOf(measured(), true, health.worst(), health.own());
-    expect([level, since, findings[0]?.since]).toEqual(['not well', at(1), at(0)]);
+    expect([level, since, findings[0]?.since]).toEqual(['not well', at(0), at(0)]);
     [minute, state.open] = [2, false];
     expect(seen()).toEqual([first, first]);
-    state.paused = false;
+    // A warning of another part is not how the whole began to be not well.
+    state.others = [other({ credential: 'expiring' })];
+    expect(seen()[1]).toEqual(first);
+    [minute, state.open, state.paused] = [3, false, false];
+    expect(seen()).toEqual([null, first]);
+    [minute, state.open] = [4, true];
+    expect(seen()[1]).toEqual({ level: 'not well', at: at(4) });
+    [state.others, state.open] = [[], false];
     expect(seen()).toEqual([null, null]);
   });
 
@@ -320,12 +327,26 @@ describe('the verdict', () => {
     expect(when({})).toEqual({ level: 'well', findings: [] });
   });
 
+  it('tells whose reports fail by the token, and when it is tried again', () => {
+    const failures = { ...NO_FAILURES, why: 'status 500', teams: ['growth'] };
+    const since = { ...other().since, credential: { level: 'not well' as const, at: '2026-11-21T14:02:00Z' } };
+    const details = (credential: string) =>
+      verdictOf(measured(), true, { ...OK, credential }, { since, failures }).findings[0]?.details;
+    expect(details('refused')).toBe(
+      'Teams: growth. The next request that needs the platform tries the token again, at most a minute after the last try.',
+    );
+    expect(details('expired')).toBe('Teams: growth.');
+    expect(details('expiring')).toBeUndefined();
+  });
+
   it('tells since when the platform refuses the token, and how to give another', () => {
     const outlook = () => ({ ...TOKEN, refusedAt: '2026-11-21T14:02:33.000Z' });
     const { level, findings } = when({ credential: 'refused' }, { outlook });
     expect(level).toBe('not well');
     expect(findings[0]?.says).toContain('The platform refuses the token since 14:02 UTC (2 hours)');
-    expect(findings[0]?.do).toContain('dsp-gateway token rotate');
+    expect(findings[0]?.do).toMatch(/dashboard, and run dsp-gateway token rotate,/);
+    const minting = when({ credential: 'refused' }, { outlook, canMint: true });
+    expect(minting.findings[0]?.do).toContain('Run dsp-gateway token rotate --mint;');
   });
 
   it('warns while writes are stopped, and says whose, since when, by whom and why', () => {

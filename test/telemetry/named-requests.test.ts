@@ -74,6 +74,12 @@ it('an incident names the requests that failed by its part, also those of a minu
         .flatMap(([id, at]) => (part.startsWith(id.charAt(0)) && fromMs <= at && at <= untilMs ? id : []))
         .slice(0, limit),
   });
+  // It is listed before the elected process has noted it.
+  const before = await incidents.list();
+  expect(before?.map(({ part, until }) => [part, until])).toEqual([
+    ['credential', null],
+    ['platform', platform.until],
+  ]);
   await incidents.job(() => false);
   expect(await incidents.list()).toMatchObject([
     { part: 'credential', failedReports: 2, requestIds: ['c1', 'c2'] },

@@ -6,7 +6,7 @@ import type { Outlook } from '../../platform/credential/outlook.js';
 import type { TokenProof } from '../../platform/credential/verify-token.js';
 import type { Services } from '../../server/services.js';
 import { type CheckResult, type Look, notWell, runChecks, skipped, warning } from '../../telemetry/checks.js';
-import { type Finding, ROTATE } from '../../telemetry/conditions.js';
+import { type Finding, rotate } from '../../telemetry/conditions.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import { runDoctor } from '../operations/overview.js';
@@ -95,18 +95,19 @@ export function registerDoctor(
 
 /** The platform call comes first: later checks use its result. */
 function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
-  const { config, clock, health, outlook, proveActive, circuit, recentCalls } = options;
+  const { config, clock, health, measured, outlook, proveActive, circuit, recentCalls } = options;
+  const replace = rotate(measured);
   let proof: TokenProof | null = null;
   return {
     'the token works': async () => {
-      if (outlook().state === 'missing') return notWell('There is no platform token.', ROTATE);
+      if (outlook().state === 'missing') return notWell('There is no platform token.', replace);
       proof = await proveActive();
       // So that a platform that is well again is not called failing until a caller needs it.
       if (proof.outcome === 'accepted') {
         recentCalls.answered();
         await circuit.answered();
       }
-      return proven(proof);
+      return proven(proof, replace);
     },
     'the verification call': async () =>
       config.platform.probe === undefined && proof?.target === null
@@ -114,7 +115,7 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
         : (config.platform.probe ??
           proof?.target ??
           'chosen by the gateway among the reports that teams use'),
-    "the token's expiry": async () => expiry(outlook()),
+    "the token's expiry": async () => expiry(outlook(), replace),
     'clock offset to the platform': async () => drift(proof?.platformNowMs ?? null, clock.now()),
     'time zone': async () => {
       const { timezone } = config.platform;
@@ -129,9 +130,13 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
   };
 }
 
-function proven({ outcome, reason, isSilent, target }: TokenProof): string | CheckResult {
+/** @param replace how to replace the token */
+function proven(
+  { outcome, reason, isSilent, target }: TokenProof,
+  replace: string,
+): string | CheckResult {
   if (outcome === 'accepted') return `${reason} (${target})`;
-  if (outcome === 'refused') return notWell(`The platform refuses it: ${reason} (${target}).`, ROTATE);
+  if (outcome === 'refused') return notWell(`The platform refuses it: ${reason} (${target}).`, replace);
   if (target === null) return skipped(reason);
   if (isSilent)
     return warning(
@@ -144,13 +149,16 @@ function proven({ outcome, reason, isSilent, target }: TokenProof): string | Che
   );
 }
 
-function expiry({ state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook): string | CheckResult {
+function expiry(
+  { state, expiresAt, expiryKnown, daysLeft, renewsAt }: Outlook,
+  replace: string,
+): string | CheckResult {
   if (expiresAt === null) return skipped('there is no token');
   const assumed = expiryKnown === false ? ' (assumed: a year after it was first seen)' : '';
   const renewal = renewsAt === null ? '' : `; renewed automatically from ${renewsAt.slice(0, 10)}`;
   const says = `on ${expiresAt.slice(0, 10)}, in ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}${assumed}${renewal}`;
-  if (state === 'expired') return notWell(`It expired on ${expiresAt.slice(0, 10)}${assumed}.`, ROTATE);
-  return state === 'expiring' ? warning(`It expires ${says}.`, ROTATE) : says;
+  if (state === 'expired') return notWell(`It expired on ${expiresAt.slice(0, 10)}${assumed}.`, replace);
+  return state === 'expiring' ? warning(`It expires ${says}.`, replace) : says;
 }
 
 /** A larger drift visibly shifts days and ages. */

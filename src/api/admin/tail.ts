@@ -34,8 +34,9 @@ export function registerTail(app: FastifyInstance, options: TailRoutesOptions): 
     });
   });
   serve(app, listRequests, async ({ query }) => {
-    const { outcome = null, part = null, team = null, limit = 50 } = query;
+    const { outcome = null, part: named = null, team = null, limit = 50 } = query;
     const [fromMs, untilMs] = [timeOf('since', query.since), timeOf('until', query.until)];
+    const part = named === 'token' ? 'credential' : named;
     const filter = { outcome, part, team, fromMs, untilMs, limit, oldest: false };
     const { lines, all, ...searched } = await failedRequests.list(filter);
     return { requests: lines.map(shownRequest), more: Math.max(0, all - lines.length), ...searched };

@@ -187,7 +187,7 @@ const Status = titled('Status', {
         },
         {
           description:
-            'Since when each part is not well, and all of them together so bad, over all processes, as this one knows.',
+            'Since when each part is not well, over all processes, as this one knows; whole: since when all of them together are so bad, or the oldest part that is.',
         },
       ),
       failures: Failures,
@@ -284,8 +284,9 @@ export const listRequests = status('listRequests', 'viewer', 'GET /admin/v1/requ
       }),
     ),
     part: Type.Optional(
-      Type.Enum([...FAILED_PARTS], {
-        description: 'Only reports that failed by this part, as those of its `incidents` in `status`.',
+      Type.Enum([...FAILED_PARTS, 'token'], {
+        description:
+          'Only reports that failed by this part, as those of its `incidents` in `status`; token is the credential.',
       }),
     ),
     team: ofTeam('Only requests of this team.'),

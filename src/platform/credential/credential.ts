@@ -239,6 +239,7 @@ export function createCredential(options: CredentialOptions) {
     tokenRecovery,
     referenceReports,
     outlook,
+    canMint,
     /**
      * Probes the platform with the active token, and records the outcome.
      * @throws GatewayError `credential_unavailable` without an active token; SealError
