@@ -40,8 +40,9 @@ export function createGateway({
     const { query, context, memoryKey } = queries.read(call, body, caller.team);
     const { arrivedAtMs: nowMs } = context;
     // Nothing cached is touched before a team may see what it requests: 403.
+    call.trace.asked = query.question.report;
     checkQuery(caller, query.access);
-    call.trace.lookedUp = query.question.report;
+    call.trace.isLookedUp = true;
     const finished = memory.find(memoryKey, query.question.report, context.directives.maxAgeMs, nowMs);
     if (finished === null) return fetchAnswer(call, caller, query, context, memoryKey);
     memory.used(query.question, finished, nowMs);
@@ -67,17 +68,33 @@ export function createGateway({
   }
 
   async function answerLater(call: ReportCall, admitted: Caller | Promise<Caller>): Promise<ReportReply> {
-    const caller = await admitted;
-    return answer(call, caller, call.readBody === null ? null : await call.readBody());
+    try {
+      const caller = await admitted;
+      return await answer(call, caller, call.readBody === null ? null : await call.readBody());
+    } catch (error) {
+      noteAsked(call);
+      throw error;
+    }
+  }
+
+  /** What was asked for by a team that was refused before its query was read; operators are told. */
+  function noteAsked(call: ReportCall): void {
+    const { trace } = call;
+    if (trace.team !== null && trace.asked === null) trace.asked = queries.askedBy(call);
   }
 
   return {
     /** See {@link ReportHandler}. */
     report(call: ReportCall): ReportReply | Promise<ReportReply> {
-      // Who asks, may they, and how often: 401, 403, 429.
-      const admitted = admit(call);
-      if (admitted instanceof Promise || call.readBody !== null) return answerLater(call, admitted);
-      return answer(call, admitted, null);
+      try {
+        // Who asks, may they, and how often: 401, 403, 429.
+        const admitted = admit(call);
+        if (admitted instanceof Promise || call.readBody !== null) return answerLater(call, admitted);
+        return answer(call, admitted, null);
+      } catch (error) {
+        noteAsked(call);
+        throw error;
+      }
     },
   };
 }

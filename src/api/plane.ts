@@ -6,7 +6,7 @@ import { uptimeMs } from '../lib/time.js';
 import { classify } from '../outcome.js';
 import type { Services } from '../server/services.js';
 import type { Log } from '../telemetry/logger.js';
-import { type LookedUp, NO_SLOT } from '../telemetry/trace.js';
+import { type AskedReport, NO_SLOT } from '../telemetry/trace.js';
 import type { Readiness } from './data/health.js';
 import {
   type Accounted,
@@ -76,7 +76,7 @@ const NO_HEADERS: Readonly<Record<string, string>> = {};
 export function createFinish(plane: PlaneName, services: Services): Finish {
   const { config, log, metrics, tally, tail, failedRequests, directory, limits, budgets, slowFailures } =
     services;
-  const { withoutSlot } = services;
+  const { withoutSlot, refusedKeys } = services;
   const isData = plane === 'data';
   const tracing = plane === 'metrics' ? null : services.tracing;
   const isTimed = isData && config.server.serverTiming;
@@ -88,7 +88,10 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
       if (!isTimed) return headers;
       return { ...headers, 'server-timing': serverTiming(trace, uptimeMs() - trace.startedMs) };
     },
-    delay: (trace, address) => (GUESSES.includes(trace.code) ? slowFailures.hold(address) : null),
+    delay(trace, address) {
+      if (trace.refusedKey !== null) refusedKeys.note(trace.refusedKey, address);
+      return GUESSES.includes(trace.code) ? slowFailures.hold(address) : null;
+    },
     done(request, status, durationMs, complete) {
       const traceId = tracing?.done(request, { plane, status, durationMs, complete }) ?? null;
       logRequest(log, plane, request, status, durationMs, complete, traceId);
@@ -117,7 +120,7 @@ const MAX_ID_CHARS = 64;
 
 /** Endpoint and advertiser are whatever the caller sent. */
 function shownReport(
-  { endpoint, account, from, to }: LookedUp,
+  { endpoint, account, from, to }: AskedReport,
   clean: Log['clean'],
 ): NonNullable<TailLine['report']> {
   const advertiserId = account === null ? null : cleanText(account.slice(0, MAX_ID_CHARS), clean);
@@ -131,8 +134,8 @@ function tailLine(
   durationMs: number,
   { log, recentCalls }: Pick<Services, 'log' | 'recentCalls'>,
 ): Omit<TailLine, 'at'> {
-  const { team, key, outcome, code, via, platformCalls, rows, bytesOut, callFailure, lookedUp } =
-    request.trace;
+  const { outcome, code, via, platformCalls, rows, bytesOut, callFailure, asked, refusedKey } = request.trace;
+  const { team, key } = refusedKey ?? request.trace;
   // No call was made, because earlier ones failed.
   const cause = code === 'upstream_circuit_open' ? recentCalls.last().why : callFailure;
   return {
@@ -140,7 +143,7 @@ function tailLine(
     key,
     method: request.method,
     path: shownPath(request, log.clean),
-    ...(lookedUp === null ? {} : { report: shownReport(lookedUp, log.clean) }),
+    ...(asked === null ? {} : { report: shownReport(asked, log.clean) }),
     status,
     outcome,
     ...(code === null ? {} : { code }),

@@ -4,7 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { FieldFault } from '../errors.js';
+import { type FieldFault, GatewayError } from '../errors.js';
 import { readCacheDirectives } from '../lib/http/cache-directives.js';
 import type { Team } from '../teams/auth/team.js';
 import type { AccessRequest } from '../teams/policy/authorize.js';
@@ -221,6 +221,19 @@ export function createQueries({
       };
       // Computed before the lookup: if a stamp changes meanwhile, the answer is void.
       return { query, context, memoryKey: memoryKeyOf(query, stampsOf(query.question.report)) };
+    },
+    /** The report of a refused call, read as leniently as there is; null: it cannot be told, or is in a body that was not read. */
+    askedBy(call: ReportCall): Report | null {
+      if (call.readBody !== null) return null;
+      try {
+        const known = remembered.find(call, 'raw', now());
+        const query = known ?? parse(call, null, 'raw');
+        if (known === undefined) remembered.add(call, 'raw', query);
+        return query.question.report;
+      } catch (error) {
+        if (error instanceof GatewayError) return null;
+        throw error;
+      }
     },
   };
 }

@@ -40,6 +40,7 @@ import { createHealth, type HeldToken, readProcessHealth } from '../telemetry/he
 import type { Log } from '../telemetry/logger.js';
 import type { Measured } from '../telemetry/measured.js';
 import { createMetrics } from '../telemetry/metrics.js';
+import { createRefusedKeys } from '../telemetry/refused-keys.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
 import { createIncidents } from './keep-incidents.js';
@@ -160,9 +161,10 @@ async function createParts(options: ServicesOptions) {
     onThreshold: (percent) => metrics.count('budget_thresholds', { percent: `${percent}` }),
   });
   const withoutSlot = createRecentMinutes(clock.now);
+  const refusedKeys = createRefusedKeys(clock.now);
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
-    ...{ recentReports: tally.recentReports, limitedTeams: tally.limitedTeams },
+    ...{ recentReports: tally.recentReports, limitedTeams: tally.limitedTeams, refusedKeys },
     withoutSlot: () => withoutSlot.sum().failed,
     failures: () => ({ ...traffic.recentCalls.last(), ...tally.failedReports() }),
     keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,
@@ -211,7 +213,7 @@ async function createParts(options: ServicesOptions) {
     series,
     incidents: createIncidents({ ...series, ...failedRequests, documents: store.documents, health, clock }),
     tail: createTail({ bus: store.bus, clock, logger }),
-    ...{ failedRequests, withoutSlot },
+    ...{ failedRequests, withoutSlot, refusedKeys },
     ...{ purges, erasures, l1, health },
     limits,
     budgets,

@@ -6,6 +6,7 @@ import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
 import { CONDITIONS, Finding, type HealthPart, LEVELS } from './conditions.js';
 import { Failures, joinFailures, NO_FAILURES, warningRow } from './failures.js';
 import type { Measured } from './measured.js';
+import { RefusedCalls } from './refused-keys.js';
 
 /** `ok`, or what is wrong; never a secret or an address. */
 export type Conditions = Readonly<Record<HealthPart, string>>;
@@ -49,6 +50,7 @@ export interface ProcessHealth extends Conditions, Load, HeldToken {
   readonly failures: Failures;
   /** Requests of each team that its limits refused within the last five minutes. */
   readonly limitedTeams: Readonly<Record<string, number>>;
+  readonly refusedKeys: readonly RefusedCalls[];
   /** Unique among all processes. */
   readonly id: string;
   readonly host: string;
@@ -92,6 +94,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
       since,
       failures: gateway.failures(),
       limitedTeams: gateway.limitedTeams(),
+      refusedKeys: gateway.refusedKeys.list(),
       ...held(),
     };
   }
@@ -223,6 +226,7 @@ const Report = recordForm(
     since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
     failures: Type.Optional(Failures),
     limitedTeams: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+    refusedKeys: Type.Optional(Type.Array(RefusedCalls)),
     tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
@@ -250,6 +254,7 @@ function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
     since: { ...eachPart((part) => report.since?.[part] ?? null), whole: report.since?.whole ?? null },
     failures: report.failures ?? NO_FAILURES,
     limitedTeams: report.limitedTeams ?? {},
+    refusedKeys: report.refusedKeys ?? [],
     tokenId: report.tokenId ?? null,
     tokenSince: report.tokenSince ?? null,
   };

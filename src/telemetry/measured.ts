@@ -1,4 +1,5 @@
 import type { Failures } from './failures.js';
+import type { RefusedCalls } from './refused-keys.js';
 
 export interface GaugeRow {
   readonly name: string;
@@ -56,6 +57,8 @@ export interface Measured {
   readonly recentReports: () => { readonly all: number; readonly failed: number };
   /** Requests of each team that its limits refused within the last five minutes. */
   readonly limitedTeams: () => Readonly<Record<string, number>>;
+  /** Calls of the last hour with keys that are not valid any more. */
+  readonly refusedKeys: { list(): readonly RefusedCalls[] };
   /** Requests within the last five minutes whose platform call got no slot; in a verdict of all processes. */
   readonly withoutSlot: () => number;
   /** Whether the platform returned a paged report within the last day. */

@@ -1,6 +1,7 @@
 import { uptimeMs } from '../lib/time.js';
 import type { CacheStatus, Outcome } from '../outcome.js';
 import type { Who } from './audit.js';
+import type { RefusedKey } from './refused-keys.js';
 
 /** The outcome of a platform request, for metrics and the log. */
 export interface CallReport {
@@ -61,7 +62,7 @@ export function whyFailed(call: CallReport): string {
 const MOST_STAGES = 100;
 
 /** What names a report for people. */
-export interface LookedUp {
+export interface AskedReport {
   readonly endpoint: string;
   /** The first advertiser in the request. */
   readonly account: string | null;
@@ -76,13 +77,17 @@ export class Trace {
   key: string | null = null;
   /** Who has signed in with a company account. */
   person: Who | null = null;
+  /** The sent key, if it was valid once. */
+  refusedKey: RefusedKey | null = null;
   /** Endpoint of a report, or the route; never a query. */
   subject: string | null = null;
   /** The protocol, if not plain HTTP. */
   via: 'mcp' | null = null;
   outcome: Outcome | null = null;
-  /** The admitted report, once it is looked up in the cache; if it then fails, that counts in the hit rate. */
-  lookedUp: LookedUp | null = null;
+  /** The report, once its query is understood. */
+  asked: AskedReport | null = null;
+  /** Whether it was looked up in the cache; if it then fails, that counts in the hit rate. */
+  isLookedUp = false;
   /** Where a hit was found. */
   tier: CacheStatus['tier'] = null;
   /** Problem code of the response. */

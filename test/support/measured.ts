@@ -27,6 +27,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     failures: () => NO_FAILURES,
     recentReports: () => ({ all: 0, failed: 0 }),
     limitedTeams: () => ({}),
+    refusedKeys: { list: () => [] },
     withoutSlot: () => 0,
     circuit: { isOpen: false, failures: 0, leftMs: () => 0 },
     isPaged: () => false,

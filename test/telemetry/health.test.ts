@@ -49,6 +49,7 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   platform: 'ok',
   since: { store: null, credential: null, platform: null, whole: null },
   limitedTeams: {},
+  refusedKeys: [],
   failures: NO_FAILURES,
   tokenId: null,
   tokenSince: null,

@@ -16,6 +16,7 @@ import {
   revokeKeysOfPerson,
   rollKey,
 } from '../operations/keys.js';
+import { joinRefused, type RefusedCalls } from '../../telemetry/refused-keys.js';
 import { readFutureDate } from './members.js';
 import { serve } from './serve.js';
 import { noTeam } from './teams.js';
@@ -27,10 +28,14 @@ const MAX_TRIES = 5;
 
 export function registerKeys(
   app: FastifyInstance,
-  options: Pick<Services, 'registry' | 'directory' | 'clock' | 'lastUse' | 'persons'>,
+  options: Pick<Services, 'registry' | 'directory' | 'clock' | 'lastUse' | 'persons' | 'health'>,
 ): void {
   const { directory, clock } = options;
-  const listed = (found: readonly KeyRecord[]) => showKeys(found, options);
+  const listed = async (found: readonly KeyRecord[]) => {
+    const refused = joinRefused(options.health.processes().flatMap(({ refusedKeys }) => refusedKeys));
+    const { keys } = await showKeys(found, options);
+    return { keys: keys.map((key) => ({ ...key, refusedCalls: callsWith(key.id, refused) })) };
+  };
   serve(app, issueKey, async ({ params, body, actor }) => {
     const { label = '', expiresAt: given = null } = body;
     const expiresAt = readFutureDate('expiresAt', given, clock.now());
@@ -51,6 +56,12 @@ export function registerKeys(
       help: `Issue another key by POST /admin/v1/teams/${key.teamId}/keys, or revoke this one.`,
     });
   });
+}
+
+/** @returns null: none */
+function callsWith(id: string, refused: readonly RefusedCalls[]) {
+  const [first] = refused.filter(({ key }) => key === id);
+  return first === undefined ? null : { calls: first.calls, lastAt: first.lastAt, address: first.address };
 }
 
 /** Replaces a key's secret. @returns its new text, which is not stored. @throws GatewayError `conflict` */
@@ -76,7 +87,7 @@ export async function roll(
 export async function showKeys(
   found: readonly KeyRecord[],
   { lastUse, persons, directory, clock }: Pick<Services, 'lastUse' | 'persons' | 'directory' | 'clock'>,
-): Promise<{ readonly keys: readonly object[] }> {
+): Promise<{ readonly keys: readonly (object & { readonly id: string })[] }> {
   const used = await lastUse.read();
   const isoOf = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
   const makerOf = ({ maker }: KeyRecord) =>
@@ -234,7 +245,7 @@ function changeOf(
 }
 
 /** For operators and the audit: without secrets. */
-function showKey(key: KeyRecord): object {
+function showKey(key: KeyRecord): Readonly<Record<string, unknown>> & { readonly id: string } {
   const { id, teamId, label, maker, scopes, createdAt, expiresAt, revokedAt, secrets } = key;
   const [current, old] = secrets;
   return {

@@ -7,6 +7,7 @@ import { showId } from '../../reports/rows/answer-meta.js';
 import type { Services } from '../../server/services.js';
 import { type Failures, joinFailures } from '../../telemetry/failures.js';
 import { addLoads } from '../../telemetry/health.js';
+import { describeRefused, joinRefused } from '../../telemetry/refused-keys.js';
 import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import type { AnswerOf } from '../operations/operation.js';
@@ -14,6 +15,9 @@ import { getStatus } from '../operations/overview.js';
 import { describeKey, endingKeys } from './ending-keys.js';
 import { describeLimited } from './limited-teams.js';
 import { serve } from './serve.js';
+
+/** Keys in the notes. */
+const SHOWN_REFUSED = 5;
 
 type Status = AnswerOf<typeof getStatus>;
 
@@ -47,6 +51,9 @@ export function registerStatus(
       notes: [
         ...endingKeys(directory, clock.now()).map((key) => `key ${describeKey(key, clock.now())}`),
         ...(await describeLimited(options, processes)),
+        ...joinRefused(processes.flatMap((one) => one.refusedKeys))
+          .slice(0, SHOWN_REFUSED)
+          .map(describeRefused),
       ],
       version: VERSION,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),

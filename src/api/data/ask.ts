@@ -91,7 +91,7 @@ export async function ask(g: Asking, call: AskCall, own: readonly string[] = [])
     ...(query === undefined ? [QUERY_FAULT] : []),
   ];
   if (endpoint === undefined || query === undefined || faults.length > 0) throw invalidQuery(...faults);
-  const asked = questionAbout(g, caller, { endpoint, query });
+  const asked = questionAbout(g, caller, { endpoint, query }, call.trace);
   call.trace.mark('understand');
   return { ...asked, given };
 }
@@ -101,10 +101,12 @@ export function questionAbout(
   { parse }: Pick<Asking, 'parse'>,
   caller: Caller,
   named: NamedReport,
+  trace?: AskCall['trace'],
 ): Omit<AskedCall, 'given'> {
   if (!isEndpointPath(named.endpoint)) throw invalidQuery(ENDPOINT_FAULT);
   return insideOfQuery(() => {
     const question = parseNamed(parse, named, caller.team.defaultFormat);
+    if (trace !== undefined) trace.asked = question.question.report;
     checkQuery(caller, question.access);
     return { ...question, caller, named };
   });

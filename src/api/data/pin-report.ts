@@ -102,7 +102,7 @@ async function answerTo(
 ) {
   const question = { ...asked, form: 'rows' as const };
   const { report, series } = question;
-  trace.lookedUp = report;
+  [trace.asked, trace.isLookedUp] = [report, true];
   const nowMs = g.now();
   const context = {
     id,

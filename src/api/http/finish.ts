@@ -132,7 +132,7 @@ function describe(cause: unknown): unknown {
 export interface Finish {
   /** Headers that depend on what is known of the request at its end. */
   headersOf(trace: Trace): Readonly<Record<string, string>>;
-  /** @returns what a refusal waits for; null: it does not wait */
+  /** Called once for each answer. @returns what a refusal waits for; null: it does not wait */
   delay(trace: Trace, address: string): Promise<void> | null;
   /** Log, metrics, usage, tail and spans. @param complete false when the connection ended before the answer did */
   done(request: Accounted, status: number, durationMs: number, complete: boolean): void;

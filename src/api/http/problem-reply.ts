@@ -46,7 +46,7 @@ function sendProblem(error: GatewayError, request: FastifyRequest, reply: Fastif
 
 /** For log and metrics. */
 export function noteProblem(trace: Trace, error: GatewayError): void {
-  trace.outcome = outcomeOfProblem(trace.lookedUp !== null, error.status, error.code);
+  trace.outcome = outcomeOfProblem(trace.isLookedUp, error.status, error.code);
   trace.code = error.code;
   if (error.options.noSlot) trace.callFailure = NO_SLOT;
   trace.cause = error.options.cause ?? error.options.internal;

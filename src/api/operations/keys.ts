@@ -44,6 +44,12 @@ const Key = titled('Key', {
     Type.Enum(['team-disabled', 'long-ago', 'not-allowed']),
     'Why calls with it are refused although it is neither revoked nor expired: its team is disabled; its maker has not signed in for auth.oidc.keysNeedSignInDays; its maker may have no keys of the team any more. Null: they are not.',
   ),
+  refusedCalls: Type.Optional(
+    nullable(
+      Type.Object({ calls: integer(1, 1_000_000_000, 'How many.'), lastAt: time, address: Type.String() }),
+      'Calls of the last hour that were refused as the key, or its replaced secret, is not valid any more; null: none. For operators only.',
+    ),
+  ),
 });
 export const Keys = Type.Object({ keys: Type.Array(Key) });
 

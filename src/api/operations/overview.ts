@@ -9,6 +9,7 @@ import { Check } from '../../telemetry/checks.js';
 import { Failures } from '../../telemetry/failures.js';
 import { Since } from '../../telemetry/health.js';
 import { Incident } from '../../telemetry/incidents.js';
+import { RefusedCalls } from '../../telemetry/refused-keys.js';
 import { Verdict } from '../../telemetry/verdict.js';
 import { closed, instant, integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
 import { ofTeam, operations } from './operation.js';
@@ -95,7 +96,7 @@ const Status = titled('Status', {
   verdict: Verdict,
   notes: Type.Array(Type.String(), {
     description:
-      'What to know though it changes no level: keys that end within 14 days, and at most five teams that their limits refuse or that have used up their platform calls of the day.',
+      'What to know though it changes no level: keys that end within 14 days, at most five teams that their limits refuse or that have used up their platform calls of the day, and at most five keys that teams go on using though they are revoked, expired or replaced.',
   }),
   version: Type.String(),
   uptimeSeconds: count,
@@ -194,6 +195,7 @@ const Status = titled('Status', {
       limitedTeams: Type.Record(Type.String(), count, {
         description: 'Requests of each team that its limits refused within the last five minutes.',
       }),
+      refusedKeys: Type.Array(RefusedCalls),
       tokenId: nullable(text('Id of the platform token in use.')),
       tokenSince: nullable(time),
     }),
@@ -236,7 +238,7 @@ export const tail = status('tail', 'viewer', 'GET /admin/v1/tail', {
 /** Also the lines of the tail. */
 export const FailedRequest = titled('FailedRequest', {
   at: instant('When it was answered.'),
-  team: nullable(Type.String(), 'Null: without a valid key.'),
+  team: nullable(Type.String(), 'Also of a key that was revoked or has expired; null: without a known key.'),
   key: nullable(Type.String()),
   method: Type.String(),
   path: text('Without its query.'),

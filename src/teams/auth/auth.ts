@@ -7,6 +7,7 @@ import { sleep } from '../../lib/time.js';
 import type { Sealer } from '../../platform/credential/seal.js';
 import type { Counters } from '../../store/port.js';
 import type { Registry } from '../../store/registry/replica.js';
+import type { RefusedKey } from '../../telemetry/refused-keys.js';
 import { createPersons, whoOf } from '../sign-in/persons.js';
 import { authenticate, type Identify } from './authenticate.js';
 import { createDirectory } from './directory.js';
@@ -85,7 +86,10 @@ export async function createAuth({
   const identify: Identify = (keys, seen) => {
     const nowMs = clock.now();
     const staleForMs = registry.staleForMs();
-    const caller = authenticate(keys, { directory, persons, maxStaleMs, nowMs, staleForMs });
+    const onRefused = (refused: RefusedKey) => {
+      seen.refusedKey = refused;
+    };
+    const caller = authenticate(keys, { directory, persons, maxStaleMs, nowMs, staleForMs, onRefused });
     seen.team = caller.team.id;
     seen.key = caller.key.id;
     if (caller.person === undefined) lastUse.note(caller.key.id, nowMs);

@@ -1,6 +1,7 @@
 /** First stage of every data-plane request: finds the key, or the session, and its team. */
 import { GatewayError } from '../../errors.js';
 import type { Who } from '../../telemetry/audit.js';
+import type { RefusedKey } from '../../telemetry/refused-keys.js';
 import { noLongerAllowed, type Session } from '../sessions/sessions.js';
 import { isOfTeam } from '../sign-in/people.js';
 import type { Person, Persons } from '../sign-in/persons.js';
@@ -33,6 +34,8 @@ interface AuthenticateOptions {
   /** Time since the registry was last known to equal the store. */
   readonly staleForMs: number;
   readonly maxStaleMs: number;
+  /** Receives a known key that is refused, before the error. */
+  readonly onRefused: (refused: RefusedKey) => void;
 }
 
 type KeyFault = 'missing_api_key' | 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key';
@@ -48,10 +51,21 @@ export function authenticate(headers: KeyHeaders, options: AuthenticateOptions):
   const text = presentedKey(headers);
   if (!options.directory.mayBeKey(text)) throw refused('invalid_api_key');
   checkStaleness(options);
-  const caller = callerOf(options.directory.findKey(text), options);
-  if (typeof caller === 'string') throw refused(caller);
+  const found = options.directory.findKey(text);
+  const caller = callerOf(found, options);
+  if (typeof caller === 'string') {
+    if (found !== undefined) options.onRefused(refusedKey(found, caller));
+    throw refused(caller);
+  }
   checkMaker(caller.key, options);
   return caller;
+}
+
+function refusedKey({ key, secret }: FoundKey, fault: KeyFault): RefusedKey {
+  const of = { team: key.teamId, key: key.id, label: key.label };
+  if (fault === 'revoked_api_key') return { ...of, why: 'revoked', endedAt: key.revokedAt };
+  const isOld = secret !== key.secrets[0];
+  return { ...of, why: isOld ? 'replaced' : 'expired', endedAt: isOld ? secret.validUntil : key.expiresAt };
 }
 
 /** Checks the current key: a session ends with the key that opened it. */
@@ -133,10 +147,14 @@ function withinKey(team: Team, key: KeyRecord): Team {
 }
 
 /** A person's key ends with the rights of its maker. @throws GatewayError `expired_api_key`, `revoked_api_key` */
-function checkMaker({ maker, teamId }: KeyRecord, { persons, nowMs }: AuthenticateOptions): void {
+function checkMaker(
+  { id, label, maker, teamId }: KeyRecord,
+  { persons, nowMs, onRefused }: AuthenticateOptions,
+): void {
   const fault = maker === undefined ? null : persons.keyFault(maker, teamId, nowMs);
   if (fault === null) return;
   const isOld = fault === 'long-ago';
+  onRefused({ team: teamId, key: id, label, why: isOld ? 'expired' : 'revoked', endedAt: null });
   throw new GatewayError(isOld ? 'expired_api_key' : 'revoked_api_key', {
     detail: isOld
       ? 'The person who made this key has not signed in for too long.'
@@ -169,8 +187,13 @@ function refused(code: KeyFault, detail?: string): GatewayError {
   return new GatewayError(code, { headers: CHALLENGE, ...(detail === undefined ? {} : { detail }) });
 }
 
-/** @param seen receives team, key and person, for the log line. @throws GatewayError as {@link authenticate} */
+/** @param seen receives team, key and person, or the key that is refused, for the log line. @throws GatewayError as {@link authenticate} */
 export type Identify = (
   keys: KeyHeaders,
-  seen: { team: string | null; key: string | null; person: Who | null },
+  seen: {
+    team: string | null;
+    key: string | null;
+    person: Who | null;
+    refusedKey: RefusedKey | null;
+  },
 ) => Caller;

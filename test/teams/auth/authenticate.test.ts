@@ -11,7 +11,8 @@ import {
   generateApiKey,
   TEAM_PREFIX,
 } from '../../../src/teams/auth/directory.js';
-import { KEY_PREFIX, type KeyRecord } from '../../../src/teams/auth/key-record.js';
+import { KEY_PREFIX, type KeyRecord, type KeySecret } from '../../../src/teams/auth/key-record.js';
+import type { RefusedKey } from '../../../src/telemetry/refused-keys.js';
 import { createStandingClock } from '../../support/test-clock.js';
 import { openKeys } from './keys.js';
 
@@ -28,6 +29,7 @@ interface Circumstances {
   readonly staleForMs?: number;
   readonly directory?: Directory;
   readonly persons?: Parameters<typeof authenticate>[1]['persons'];
+  readonly onRefused?: (refused: RefusedKey) => void;
 }
 
 function enter(headers: Partial<KeyHeaders>, circumstances: Circumstances = {}) {
@@ -39,6 +41,7 @@ function enter(headers: Partial<KeyHeaders>, circumstances: Circumstances = {}) 
       nowMs: NOW,
       staleForMs: 0,
       maxStaleMs: 900_000,
+      onRefused: () => {},
       ...circumstances,
     },
   );
@@ -209,6 +212,33 @@ it('a rolled key has two secrets under one id while they overlap, then the new o
   expect(outcome({ apiKey: [next.text] }, later)).toBe('key_1');
   await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), revokedAt: iso(NOW) });
   for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
+});
+
+it('a known key that is refused is told with its team and since when, an unknown one is not', async () => {
+  const told: RefusedKey[] = [];
+  const onRefused = (refused: RefusedKey) => void told.push(refused);
+  const [revokedAt, expiresAt] = [iso(NOW - 2), iso(NOW - 1)];
+  const old = await keys.issue();
+  const record = keys.directory.key('key_1') as KeyRecord;
+  const replaced = { ...(record.secrets[0] as KeySecret), validUntil: expiresAt };
+  await keys.save({ ...record, secrets: [keys.directory.createSecret().secret, replaced] });
+  const maker = { find: () => null, keyFault: () => 'long-ago' as const };
+  const presented = [
+    [old, {}],
+    [await keys.issue({ revokedAt, expiresAt }), {}],
+    [await keys.issue({ expiresAt }), {}],
+    [await keys.issue({ maker: 'ada' }), { persons: maker }],
+    [generateApiKey(), {}],
+    [await keys.issue(), {}],
+  ] as const;
+  for (const [key, how] of presented) outcome({ apiKey: [key] }, { onRefused, ...how });
+  const of = (key: string) => ({ team: 'growth', key, label: '' });
+  expect(told).toEqual([
+    { ...of('key_1'), why: 'replaced', endedAt: expiresAt },
+    { ...of('key_2'), why: 'revoked', endedAt: revokedAt },
+    { ...of('key_3'), why: 'expired', endedAt: expiresAt },
+    { ...of('key_4'), why: 'expired', endedAt: null },
+  ]);
 });
 
 it('a store that has been away is borne with up to the limit, then nobody is let in', async () => {

@@ -1,0 +1,82 @@
+/** Requests that are refused, as operators see them: whose they are, and what was asked for. */
+import { expect, it } from 'vitest';
+import type { AnswerOf } from '../../src/api/operations/operation.js';
+import type { getStatus, listRequests } from '../../src/api/operations/overview.js';
+import { outcomeOf, type TestGateway, withTeam } from '../support/start-gateway.js';
+import { HOUR, MINUTE } from '../support/test-clock.js';
+import { FINAL } from './reports.js';
+
+type Listed = AnswerOf<typeof listRequests>;
+
+const listed = async (gateway: TestGateway, query = '') =>
+  ((await gateway.manage('GET', `/requests${query}`)) as Listed).requests;
+const notesOf = async (gateway: TestGateway) =>
+  ((await gateway.manage('GET', '/status')) as AnswerOf<typeof getStatus>).notes;
+
+const REPORT = { endpoint: 'campaigns/get', advertiserId: '1' };
+
+it('a report that is refused is listed with its advertiser and period, which the tail does not show', async () => {
+  const limits = { requestsPerMinute: 1 };
+  const { gateway, key } = await withTeam({}, { id: 'growth', advertisers: [2], limits });
+  const tailed: object[] = [];
+  const stop = gateway.services.tail.watch({
+    onLine: (line) => void tailed.push(line),
+    onDropped: () => {},
+  });
+  await expect.poll(() => gateway.services.tail.isOn).toBe(true);
+  expect(outcomeOf(await gateway.report(key, FINAL))).toBe('403 advertiser_forbidden');
+  expect(outcomeOf(await gateway.report(key, FINAL))).toBe('429 rate_limited');
+  expect(outcomeOf(await gateway.report(key, 'dateFrom=soon'))).toBe('429 rate_limited');
+  const [unclear, limited, forbidden] = await listed(gateway, '?team=growth');
+  for (const one of [limited, forbidden])
+    expect(one?.report).toMatchObject({ ...REPORT, from: expect.stringMatching(/^2026-/) });
+  expect(unclear?.report).toBeUndefined();
+  await expect.poll(() => tailed.length).toBe(3);
+  expect(JSON.stringify(tailed)).not.toContain('"report"');
+  stop();
+});
+
+it('a call about a report that is refused is listed with its advertiser', async () => {
+  const { gateway, key } = await withTeam({}, { id: 'growth', advertisers: [2] });
+  const about = `/gateway/v1/explain?endpoint=campaigns/get&query=${encodeURIComponent(FINAL)}`;
+  expect(outcomeOf(await gateway.call(about, { key }))).toBe('403 advertiser_forbidden');
+  expect(await listed(gateway)).toMatchObject([{ team: 'growth', report: REPORT }]);
+});
+
+it('who goes on calling with a revoked key is told in status, requests and the list of keys for an hour', async () => {
+  const { gateway, key } = await withTeam({}, { id: 'growth' });
+  const keys = async () => (await gateway.manage('GET', '/teams/growth/keys')).keys as { id: string }[];
+  const [{ id } = { id: '' }] = await keys();
+  await gateway.manage('DELETE', `/keys/${id}`);
+  gateway.clock.advance(MINUTE);
+  expect(await notesOf(gateway)).toEqual([]);
+  for (const from of ['192.0.2.1', '192.0.2.7']) {
+    const reply = await gateway.report(key, FINAL, { from });
+    expect(outcomeOf(reply)).toBe('401 revoked_api_key');
+    // A holder of an old key learns nothing about the team.
+    expect(reply.headers).not.toHaveProperty('ratelimit');
+  }
+  expect(await notesOf(gateway)).toEqual([
+    expect.stringMatching(
+      /^team growth called 2 times in the last hour with the key '.+', revoked on 2026-11-21, last from 192\.0\.2\.7 \(give it the new key\)$/,
+    ),
+  ]);
+  expect(await keys()).toMatchObject([{ id, refusedCalls: { calls: 2, address: '192.0.2.7' } }]);
+  const [first] = await listed(gateway, '?team=growth');
+  expect(first).toMatchObject({ team: 'growth', key: id, code: 'revoked_api_key' });
+  expect(first).not.toHaveProperty('report');
+  const { usage } = await gateway.manage('GET', '/usage');
+  expect(usage).toEqual([]);
+  gateway.clock.advance(HOUR + 5 * MINUTE);
+  expect(await notesOf(gateway)).toEqual([]);
+  expect(await keys()).toMatchObject([{ id, refusedCalls: null }]);
+});
+
+it('reports that failed by the token are listed under both of its names', async () => {
+  const { gateway, key } = await withTeam();
+  gateway.simulator.revoke();
+  expect(outcomeOf(await gateway.report(key, FINAL))).toBe('503 credential_unavailable');
+  const found = await listed(gateway, '?part=token');
+  expect(found).toMatchObject([{ code: 'credential_unavailable' }]);
+  expect(await listed(gateway, '?part=credential')).toEqual(found);
+});
