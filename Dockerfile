@@ -13,6 +13,8 @@ COPY tsconfig.json ./
 COPY src ./src
 COPY docs ./docs
 COPY CHANGELOG.md ./
+# What --version, status and /healthz show:  --build-arg GIT_COMMIT=$(git rev-parse --short=12 HEAD)
+ARG GIT_COMMIT=
 RUN npm run build:program && npm run build:web
 
 FROM ${NODE_IMAGE} AS modules

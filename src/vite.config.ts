@@ -2,6 +2,8 @@
  * Builds the program: what a start would open and read in some 1,700 files, in a few. The same modules one by one, for
  * benchmarks and tests, are made by `npm run build:modules`.
  */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { writePages } from '../docs/build/write-pages.js';
@@ -17,6 +19,23 @@ const APART = [
     (name) => `@opentelemetry/${name}`,
   ),
 ];
+
+/** Of the sources: as the builder says, else as git says, with a mark if files were changed since; empty: neither does. */
+function commitOfSources(): string {
+  const { GIT_COMMIT } = process.env;
+  if (GIT_COMMIT) return GIT_COMMIT;
+  try {
+    const args = ['describe', '--always', '--dirty', '--exclude=*', '--abbrev=12'];
+    return execFileSync('git', args, {
+      cwd: here('.'),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  } catch {
+    // Sources without a repository, e.g. in an image.
+    return '';
+  }
+}
 
 const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
@@ -41,6 +60,7 @@ export default defineConfig({
   },
   ssr: { target: 'node', noExternal: true, external: APART },
   plugins: [
+    { name: 'commit', closeBundle: () => writeFileSync(here('../dist/commit'), commitOfSources().trim()) },
     { name: 'pages of the documentation', closeBundle: writePages },
     // V8 keeps the source of a module, and needs two bytes for each character if one of them is not Latin-1.
     {

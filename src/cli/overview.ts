@@ -1,4 +1,5 @@
 /** `dsp-gateway status`, `usage` and `audit`. */
+import { Option } from 'commander';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
@@ -15,6 +16,7 @@ import {
   sentence,
   span,
   spanOf,
+  versionOf,
 } from '../lib/words.js';
 import { USAGE_FIELDS } from '../teams/usage/usage-day.js';
 import { call, steps } from './call-command.js';
@@ -46,7 +48,7 @@ export const addStatusCommand = steps({
 });
 
 function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): string {
-  const { verdict, worst, version, uptimeSeconds, replicas, store, credential, cache, platform } = status;
+  const { verdict, worst, uptimeSeconds, replicas, store, credential, cache, platform } = status;
   const { retention = [], notes = [] } = status;
   const found = verdict.findings.map((one) => renderFinding(one, nowMs)).join('');
   const { callsRunning, callsQueued } = platform;
@@ -67,13 +69,13 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
     ...describeIncidents(status, nowMs),
     ['store', `${worst.store}, ${store.kind}`],
     ['cache', `${counted(cache.l1Entries, 'answer')} in memory, ${bytes(cache.l1Bytes)}`],
-    ['processes', `${replicas}, version ${version}, up for ${span(uptimeSeconds)}`],
+    ['processes', `${replicas}, version ${versionOf(status)}, up for ${span(uptimeSeconds)}`],
   ]);
   const whole =
     verdict.since === undefined || isToldByFinding(verdict.findings)
       ? ''
       : `${sentence(verdict.level).slice(0, -1)} since ${momentIn(Date.parse(verdict.since), nowMs)}.\n`;
-  const noted = notes.length === 0 ? '' : `${counted(notes.length, 'note')}: ${notes.join('; ')}.\n`;
+  const noted = notes.map((note) => `note: ${note}\n`).join('');
   return `${found === '' ? 'WELL\n' : found}${whole}${noted}\n${lines}`;
 }
 
@@ -135,26 +137,48 @@ export const addUsageCommand = steps({
   operation: getUsage,
   description:
     'Show usage per team and day (UTC). calls: platform calls; hit rate: share of reports answered from the cache; failed ones are misses.',
-  examples: ['usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
+  examples: ['usage --by team', 'usage --team growth', 'usage --from 2026-11-01 --to 2026-11-30 --json'],
   flags: {
     from: { about: 'first day, YYYY-MM-DD (default: 29 days ago)' },
     to: { about: 'last day (default: today)' },
     team: { flag: '--team <team>', about: 'only this team', read: readId },
   },
+  own: (added) =>
+    added.addOption(
+      new Option('--by <what>', 'a line per day and team, or per team')
+        .choices(['day', 'team'])
+        .default('day'),
+    ),
   async run({ values, send, admin, terminal, options }) {
     const used = await send(values);
     const { team } = values;
     // A deleted team may have usage. An unknown team is refused here.
     if (team !== undefined && used.usage.length === 0) await admin.ask(getTeam, { id: team as string });
-    show(terminal, options, used, describeUsage);
+    if ((options as { readonly by?: string }).by === 'team')
+      show(terminal, options, { ...used, usage: byTeam(used.usage) }, (shown) =>
+        describeUsage(shown, USAGE_COLUMNS),
+      );
+    else show(terminal, options, used, (shown) => describeUsage(shown, ['day', ...USAGE_COLUMNS]));
   },
 });
 
-/** A day of a team, or the sum. */
-type Line = Omit<AnswerOf<typeof getUsage>['usage'][number], 'team'> & { readonly team: string | null };
+type UsageDay = AnswerOf<typeof getUsage>['usage'][number];
+type Sums = Pick<UsageDay, (typeof USAGE_FIELDS)[number]>;
+/** A day of a team, a team, or all. */
+type Line = Sums & { readonly day?: string; readonly team: string | null };
+
+const sumOf = (lines: readonly Sums[]): Sums =>
+  Object.fromEntries(
+    USAGE_FIELDS.map((field) => [field, lines.reduce((sum, line) => sum + line[field], 0)]),
+  ) as Sums;
+
+/** The most platform calls first. */
+const byTeam = (usage: readonly UsageDay[]) =>
+  [...new Set(usage.map(({ team }) => team))]
+    .map((team) => ({ team, ...sumOf(usage.filter((day) => day.team === team)) }))
+    .sort((one, other) => other.upstreamCalls - one.upstreamCalls);
 
 const USAGE_COLUMNS: Columns<Line> = [
-  'day',
   'team',
   ['hit rate', hitRate],
   ...(['requests', 'hits', 'stale', 'misses'] as const),
@@ -172,14 +196,13 @@ function hitRate({ hits, stale, misses }: Line): string | null {
   return asked === 0 ? null : `${Math.round(((hits + stale) / asked) * 100)} %`.padStart('hit rate'.length);
 }
 
-function describeUsage({ from, to, usage }: AnswerOf<typeof getUsage>): string {
-  const [first] = usage;
-  if (first === undefined) return `There were no requests from ${from} to ${to}.\n`;
-  const sums = USAGE_FIELDS.map((field) => [field, usage.reduce((sum, day) => sum + day[field], 0)]);
-  return renderRows<Line>(
-    [...usage, { ...first, day: 'all', team: null, ...Object.fromEntries(sums) }],
-    USAGE_COLUMNS,
-  );
+function describeUsage(
+  { from, to, usage }: { readonly from: string; readonly to: string; readonly usage: readonly Line[] },
+  columns: Columns<Line>,
+): string {
+  if (usage.length === 0) return `There were no requests from ${from} to ${to}.\n`;
+  const all = columns.includes('day') ? { day: 'all', team: null } : { team: 'all' };
+  return renderRows<Line>([...usage, { ...all, ...sumOf(usage) }], columns);
 }
 
 export const addAuditCommand = call({

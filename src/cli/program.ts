@@ -1,6 +1,7 @@
 /** All commands, in the order of help and docs. */
 import type { Command } from 'commander';
-import { VERSION } from '../lib/package-root.js';
+import { BUILD } from '../lib/package-root.js';
+import { versionOf } from '../lib/words.js';
 import { addCacheCommands } from './cache.js';
 import { addChangesCommand } from './changes.js';
 import { EXIT_CODES } from './command-error.js';
@@ -90,7 +91,7 @@ export function createProgram(terminal: Terminal): Command {
   const exitCodes = EXIT_CODES.map(([code, meaning]) => `  ${String(code).padStart(2)}  ${meaning}`);
   const program = new StrictCommand('dsp-gateway')
     .description('One in-house URL in front of an advertising (DSP) platform.')
-    .version(VERSION)
+    .version(versionOf(BUILD))
     .showHelpAfterError('(see --help)')
     .configureHelp({ sortSubcommands: false })
     .exitOverride()

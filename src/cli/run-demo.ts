@@ -1,4 +1,5 @@
 /** `dsp-gateway demo`. */
+import { relative } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Environment } from '../config/rules.js';
 import { stopSignal } from '../server/stop-signal.js';
@@ -69,6 +70,7 @@ function introduction({ simulator, gatewayUrl, adminUrl }: Demo): string {
 
 function curlLines({ simulator, gatewayUrl, adminUrl, adminToken, key }: Demo): string {
   const report = `${gatewayUrl}/api/v1/report/campaigns/get`;
+  const cli = relative('', process.argv[1] ?? 'dist/cli.js');
   return `
 Try, in another terminal:
 
@@ -87,7 +89,10 @@ Try, in another terminal:
   # connect an MCP assistant with the same key, e.g. Claude Code:
   claude mcp add --transport http dsp-gateway ${gatewayUrl}/mcp --header 'authorization: Bearer ${key}'
 
-  # for operators: teams, the platform token (not its value), metrics
+  # for operators, by the command line
+  ADMIN_TOKEN=${adminToken} GATEWAY_ADMIN_URL=${adminUrl} node ${cli} status
+
+  # the same by HTTP: teams, the platform token (not its value), metrics
   curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/teams
   curl -s -H 'authorization: Bearer ${adminToken}' ${adminUrl}/admin/v1/token
   curl -s ${adminUrl}/metrics | grep platform_calls

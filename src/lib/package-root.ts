@@ -1,4 +1,4 @@
-/** Location and version of the package, independent of the build layout. */
+/** Location, version and build of the package, independent of the build layout. */
 import { existsSync, readFileSync } from 'node:fs';
 
 /** The folder of package.json, with `dist/` and `docs/` in it; ends with a slash. */
@@ -11,6 +11,25 @@ function above(folder: URL): URL {
   return above(parent);
 }
 
-export const VERSION: string = (
-  JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8')) as { version: string }
-).version;
+const manifest = JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8')) as {
+  readonly version: string;
+  /** npm adds it when it packs. */
+  readonly gitHead?: string;
+};
+
+export const VERSION: string = manifest.version;
+
+/** As the build wrote it, below the root. */
+export const COMMIT_FILE = 'dist/commit';
+
+/** `version`, and `commit` of the build if that is known. */
+export const BUILD: { readonly version: string; readonly commit?: string } = {
+  version: VERSION,
+  ...commit(),
+};
+
+function commit(): { readonly commit?: string } {
+  const file = new URL(COMMIT_FILE, PACKAGE_ROOT);
+  const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : manifest.gitHead?.slice(0, 12);
+  return found === undefined || found === '' ? {} : { commit: found };
+}

@@ -128,6 +128,15 @@ export function isToldByFinding(
   return others.length === 0 && first?.since !== undefined && first.recovered !== true;
 }
 
+/** `0.1.0`, or with the commit of the build, if that is known, `0.1.0 (3b9cda3c)`. */
+export const versionOf = ({
+  version,
+  commit,
+}: {
+  readonly version: string;
+  readonly commit?: string | undefined;
+}) => (commit === undefined ? version : `${version} (${commit})`);
+
 /** What failed reports cost, in console and `status`: `3 of 10 reports failed in the last 5 minutes`. */
 export function costOf({
   recent,

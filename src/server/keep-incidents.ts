@@ -88,6 +88,9 @@ export function createIncidents(options: IncidentsOptions) {
     return (text === null ? null : Incidents.parse(text)) ?? [];
   };
 
+  /** With what the job has not noted yet. */
+  const readNow = async () => noteIncidents(await read(), look());
+
   const job: Job = async () => {
     const atMs = clock.monotonicMs();
     if (atMs - lookedAtMs > EVERY_MS) noted = null;
@@ -116,17 +119,17 @@ export function createIncidents(options: IncidentsOptions) {
 
   return {
     job,
-    /** Newest first, with what no job has noted yet; null: the store does not answer. */
+    /** Newest first; null: the store does not answer. */
     list: (): Promise<readonly Incident[] | null> =>
-      read()
-        .then((all) => count(noteIncidents(all, look()), clock.now()))
+      readNow()
+        .then((all) => count(all, clock.now()))
         .then(
           (all) => all.filter(wasFelt).toReversed(),
           whenAway(() => null),
         ),
     /** Failed reports of all incidents since this time. @throws StoreUnavailable */
     async failedSince(fromMs: number): Promise<number> {
-      const [all, nowMs] = [await read(), clock.now()];
+      const [all, nowMs] = [await readNow(), clock.now()];
       if (fromMs >= nowMs - DAY_MS) return sum(failedOf(all, await failedByMinute(fromMs), nowMs));
       const counted = await count(all, nowMs);
       return sum(

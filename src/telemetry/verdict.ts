@@ -16,8 +16,10 @@ const TimedFinding = Type.Object(
       }),
     ),
     details: Type.Optional(
-      Type.String({ description:
-          'The last failed call, the teams whose reports failed, and when a refused token is tried again.' }),
+      Type.String({
+        description:
+          'The last failed call, the teams whose reports failed, and when a refused token is tried again.',
+      }),
     ),
   },
   { title: 'TimedFinding' },

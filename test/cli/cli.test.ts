@@ -374,6 +374,11 @@ it('usage shows how much the cache answered', async () => {
   await expect
     .poll(async () => (await cli('usage --team asking')).stdout, { timeout: 20_000 })
     .toMatch(/^day +team +hit rate +requests .*\n.*\n\S+ +asking +(75|100) % +4 /);
+  const summed = (await done('usage --by team')).stdout;
+  expect(summed).toMatch(/^team +hit rate +requests .*\n[^]*\nasking +(75|100) % +4 [^]*\nall +\d+ % +\d+ /);
+  const { usage } = (await done('usage --by team --team asking --json')).json<{ usage: object[] }>();
+  expect(usage).toMatchObject([{ team: 'asking', requests: 4 }]);
+  expect(await cli('usage --by week')).toMatchObject({ code: 64 });
 });
 
 describe('status and audit', () => {
@@ -383,7 +388,7 @@ describe('status and audit', () => {
     const issued = await done(`keys issue ending --label dashboards --expires ${expiresAt} --json`);
     const { id } = issued.json<{ id: string }>();
     expect((await done('status')).stdout).toMatch(
-      /^WELL\n1 note: key 'dashboards' of team ending ends in 3 days\.\n\n/,
+      /^WELL\nnote: key 'dashboards' of team ending ends in 3 days\n\n/,
     );
     const { code, stdout } = await cli('doctor');
     expect([code, stdout]).toEqual([1, expect.stringContaining("'dashboards' of team ending")]);
@@ -434,7 +439,7 @@ it('status tells since when it is not well once: at its only finding, else of th
   const finding = { level: 'not well', part: 'platform', says: 'Calls fail.', do: 'Look.', since };
   const status = (await done('status --json')).json<object>();
   const shown = async (...findings: object[]) => {
-    const answer = JSON.stringify({ ...status, verdict: { level: 'not well', since, findings } });
+    const answer = JSON.stringify({ ...status, notes: [], verdict: { level: 'not well', since, findings } });
     const { url } = await startRawPlatform(sends(answer));
     return (await runCli(['status'], { GATEWAY_ADMIN_URL: url, ADMIN_TOKEN: 'any' })).stdout;
   };
@@ -562,7 +567,9 @@ describe('exit codes', () => {
   });
 
   it('are 0 for help and version', async () => {
-    expect(await done('--version')).toMatchObject({ stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await done('--version')).toMatchObject({
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+( \([0-9a-f]{12}(-dirty)?\))?\n$/),
+    });
     expect((await done('teams --help')).stdout).toContain('Usage: dsp-gateway teams');
   });
 });

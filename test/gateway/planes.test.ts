@@ -1,6 +1,7 @@
 /** Cases of docs/security.md that no other test looks at by themselves. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/errors.js';
+import { BUILD } from '../../src/lib/package-root.js';
 import {
   ADMIN_TOKEN,
   outcomeOf,
@@ -160,7 +161,7 @@ it('nothing is said of the way or of what will end: no via, sunset, deprecation 
 describe('GET /healthz and /readyz', () => {
   it('tell that the process lives, and that it can answer', async () => {
     const gateway = await withGateway();
-    expect((await gateway.call('/healthz')).json()).toEqual({ status: 'ok' });
+    expect((await gateway.call('/healthz')).json()).toEqual({ status: 'ok', ...BUILD });
     const ready = await gateway.call('/readyz');
     // The platform has not answered to the pasted token yet.
     const conditions = { store: 'ok', credential: 'unproven', platform: 'ok' };

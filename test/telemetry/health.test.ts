@@ -330,7 +330,10 @@ describe('the verdict', () => {
 
   it('tells whose reports fail by the token, and when it is tried again', () => {
     const failures = { ...NO_FAILURES, why: 'status 500', teams: ['growth'] };
-    const since = { ...other().since, credential: { level: 'not well' as const, at: '2026-11-21T14:02:00Z' } };
+    const since = {
+      ...other().since,
+      credential: { level: 'not well' as const, at: '2026-11-21T14:02:00Z' },
+    };
     const details = (credential: string) =>
       verdictOf(measured(), true, { ...OK, credential }, { since, failures }).findings[0]?.details;
     expect(details('refused')).toBe(

@@ -131,10 +131,7 @@ function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
 }
 
 /** @param replace how to replace the token */
-function proven(
-  { outcome, reason, isSilent, target }: TokenProof,
-  replace: string,
-): string | CheckResult {
+function proven({ outcome, reason, isSilent, target }: TokenProof, replace: string): string | CheckResult {
   if (outcome === 'accepted') return `${reason} (${target})`;
   if (outcome === 'refused') return notWell(`The platform refuses it: ${reason} (${target}).`, replace);
   if (target === null) return skipped(reason);

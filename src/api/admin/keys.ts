@@ -8,6 +8,7 @@ import { type Directory, newKeyId, TEAM_PREFIX } from '../../teams/auth/director
 import { KEY_PREFIX, type KeyRecord } from '../../teams/auth/key-record.js';
 import { PERSON_PREFIX } from '../../teams/sign-in/persons.js';
 import { type Actor, auditLine } from '../../telemetry/audit.js';
+import { joinRefused, type RefusedCalls } from '../../telemetry/refused-keys.js';
 import {
   issueKey,
   listAllKeys,
@@ -16,7 +17,6 @@ import {
   revokeKeysOfPerson,
   rollKey,
 } from '../operations/keys.js';
-import { joinRefused, type RefusedCalls } from '../../telemetry/refused-keys.js';
 import { readFutureDate } from './members.js';
 import { serve } from './serve.js';
 import { noTeam } from './teams.js';

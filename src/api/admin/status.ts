@@ -1,6 +1,6 @@
 /** The state of the gateway: `GET /admin/v1/status`. */
 import type { FastifyInstance } from 'fastify';
-import { VERSION } from '../../lib/package-root.js';
+import { BUILD } from '../../lib/package-root.js';
 import { uptimeMs } from '../../lib/time.js';
 import { inWords } from '../../reports/learn/state.js';
 import { showId } from '../../reports/rows/answer-meta.js';
@@ -55,7 +55,7 @@ export function registerStatus(
           .slice(0, SHOWN_REFUSED)
           .map(describeRefused),
       ],
-      version: VERSION,
+      ...BUILD,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),
       dataUrl: dataUrl(),
       ready: state.ready,

@@ -32,9 +32,15 @@ interface Sealed extends Pick<Services, 'registry' | 'sealer'> {
 
 export function registerToken(
   app: FastifyInstance,
-  options: Sealed & Pick<Services, 'keeper' | 'rotation'>,
+  options: Sealed & Pick<Services, 'keeper' | 'rotation' | 'canMint'>,
 ): void {
-  const { keeper, rotation, clock } = options;
+  const { keeper, rotation, clock, canMint } = options;
+  const show = (vault: Vault): AnswerOf<typeof getTokens> => ({
+    active: showToken(vault.active),
+    pending: showToken(vault.pending),
+    previous: showToken(vault.previous),
+    canMint,
+  });
   const staged = (token: string, expires: string | undefined): NewToken => ({
     secret: token,
     source: 'staged',
@@ -72,14 +78,6 @@ export function registerToken(
 
 const refusedBefore = (at: string) =>
   `The platform refused this token at ${at}. If it still does, only cached reports are served: roll back again, or rotate to another token.`;
-
-function show(vault: Vault): AnswerOf<typeof getTokens> {
-  return {
-    active: showToken(vault.active),
-    pending: showToken(vault.pending),
-    previous: showToken(vault.previous),
-  };
-}
 
 /**
  * Re-encrypts vault and pepper in one commit, so that both are always under the same key. Contents and key hashes stay.

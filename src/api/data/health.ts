@@ -1,6 +1,7 @@
 /** Liveness and readiness. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import { BUILD } from '../../lib/package-root.js';
 import { Finding } from '../../telemetry/conditions.js';
 import type { Conditions } from '../../telemetry/health.js';
 import type { Measured } from '../../telemetry/measured.js';
@@ -20,7 +21,7 @@ export function registerHealth(app: FastifyInstance, readiness: () => Readiness,
   app.get(
     '/healthz',
     { schema: { ...OPEN, summary: 'Liveness of the process' }, config: { operation: ALIVE } },
-    async () => ({ status: 'ok' }),
+    async () => ({ status: 'ok', ...BUILD }),
   );
   app.get(
     '/readyz',
@@ -47,9 +48,14 @@ const READINESS = titled('Readiness', {
   findings: Type.Array(Finding, { description: 'What is not well, and what to do; the worst first.' }),
 });
 
+const SHOWN_BUILD = {
+  version: Type.String(),
+  commit: Type.Optional(Type.String({ description: 'Of the build; absent: not known.' })),
+};
+
 const ALIVE = {
   id: 'getHealth',
-  answers: { 200: json(titled('Alive', { status: Type.Literal('ok') }), 'Alive.') },
+  answers: { 200: json(titled('Alive', { status: Type.Literal('ok'), ...SHOWN_BUILD }), 'Alive.') },
 };
 
 const READY = {

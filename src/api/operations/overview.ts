@@ -99,6 +99,7 @@ const Status = titled('Status', {
       'What to know though it changes no level: keys that end within 14 days, at most five teams that their limits refuse or that have used up their platform calls of the day, and at most five keys that teams go on using though they are revoked, expired or replaced.',
   }),
   version: Type.String(),
+  commit: Type.Optional(text('Of the build; absent: not known.')),
   uptimeSeconds: count,
   dataUrl: nullable(
     Type.String(),

@@ -25,9 +25,14 @@ const Token = titled('Token', {
 });
 const Slot = nullable(Token);
 const SLOTS = { active: Slot, pending: Slot, previous: Slot };
-const Tokens = titled('Tokens', SLOTS);
-const RolledBack = titled('TokensRolledBack', {
+const Tokens = titled('Tokens', {
   ...SLOTS,
+  canMint: Type.Boolean({
+    description: 'Whether the token request is set, by which the gateway mints tokens.',
+  }),
+});
+const RolledBack = titled('TokensRolledBack', {
+  ...Tokens.properties,
   warning: Type.Optional(text('The platform had refused the token that is active again.')),
 });
 

@@ -120,11 +120,7 @@ function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
           number={1}
           fault={faultOf('stage', 'mint', 'discard')}
         >
-          {pending === null ? (
-            <NewTokenForm take={take} busy={busy} />
-          ) : (
-            <Staged {...props} token={pending} />
-          )}
+          {pending === null ? <NewTokenForm {...props} /> : <Staged {...props} token={pending} />}
         </Step>
         <ProofStep {...props} entries={entries} fault={faultOf('verify')} />
         <ActivateStep {...props} fault={faultOf('activate')} />
@@ -323,7 +319,7 @@ const TOKEN: FieldsOf<'POST /admin/v1/token/stage'> = [
   },
 ];
 
-function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
+function NewTokenForm({ tokens, take, busy }: PartProps) {
   const stage = async (values: Values, set: (part: Values) => void) => {
     // A secret must not stay in the page, even after a failure.
     set({ token: '' });
@@ -331,13 +327,24 @@ function NewTokenForm({ take, busy }: Pick<PartProps, 'take' | 'busy'>) {
   };
   const label = busy === 'mint' ? CALLING : 'Mint a token at the platform';
   return (
-    <SchemaForm
-      label="New token"
-      fields={TOKEN}
-      submit="Stage the token"
-      disabled={busy !== null}
-      send={stage}
-      buttons={<Button label={label} disabled={busy !== null} act={() => take('mint')} />}
-    />
+    <>
+      <SchemaForm
+        label="New token"
+        fields={TOKEN}
+        submit="Stage the token"
+        disabled={busy !== null}
+        send={stage}
+        buttons={
+          tokens.canMint ? <Button label={label} disabled={busy !== null} act={() => take('mint')} /> : null
+        }
+      />
+      {tokens.canMint ? null : (
+        <p class="small quiet">
+          To mint tokens here, set the token request: <code>PLATFORM_USERNAME</code>,{' '}
+          <code>PLATFORM_PASSWORD</code>, <code>PLATFORM_CLIENT_ID</code> and{' '}
+          <code>PLATFORM_CLIENT_SECRET</code>.
+        </p>
+      )}
+    </>
   );
 }

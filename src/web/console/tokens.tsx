@@ -43,7 +43,8 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
             <li key={token.id}>
               <div class="row between">
                 <span>
-                  <Tag tone={tone}>{slot}</Tag> <code>{token.fingerprint}</code>{' '}
+                  <Tag tone={token.refusedAt === null ? tone : 'bad'}>{slot}</Tag>{' '}
+                  <code>{token.fingerprint}</code>{' '}
                   <span class="quiet">
                     {SOURCES[token.source]}, {token.id}
                   </span>
@@ -61,7 +62,7 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
 
 /** What the platform said last. */
 function Proven({ token: { refusedAt, verifiedAt } }: { readonly token: Token }) {
-  if (refusedAt !== null) return <Tag tone="bad">refused by the platform, {moment(refusedAt)}</Tag>;
+  if (refusedAt !== null) return <Tag tone="bad">refused by the platform since {moment(refusedAt)}</Tag>;
   return (
     <Tag tone={verifiedAt === null ? 'warn' : 'good'}>
       {verifiedAt === null ? 'not verified' : `proven ${moment(verifiedAt)}`}

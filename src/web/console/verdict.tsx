@@ -1,7 +1,7 @@
 /** The verdict: is it well; if not, which part, since when, what it costs, and what to do. */
 import { useState } from 'preact/hooks';
 import type { AnswerTo } from '../../api/operations/table.js';
-import { costOf, sentence } from '../../lib/words.js';
+import { costOf, sentence, versionOf } from '../../lib/words.js';
 import { counted, moment, span } from '../ui/format.js';
 import { useNotices } from '../ui/notices.js';
 import { Button, Card, Tag } from '../ui/parts.js';
@@ -16,7 +16,7 @@ interface VerdictProps {
 }
 
 export function VerdictCard({ status, staleSince }: VerdictProps) {
-  const { ready, version, uptimeSeconds, verdict, notes, processes, reports } = status;
+  const { ready, uptimeSeconds, verdict, notes, processes, reports } = status;
   const isOld = staleSince !== null;
   const { words, tone } = headlineOf(status);
   const cost = costOf(reports);
@@ -27,8 +27,9 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
         <h2>{isOld ? `Unknown since ${moment(staleSince.toISOString())}` : words}</h2>
         <p class="small quiet">
           {isOld ? `Last known: “${words}”, ` : ''}
-          {ready ? '' : <Tag tone={isOld ? 'quiet' : 'bad'}>not ready</Tag>} version {version}, up for{' '}
-          {span(uptimeSeconds)}, {processes.length === 1 ? 'one process' : `${processes.length} processes`}
+          {ready ? '' : <Tag tone={isOld ? 'quiet' : 'bad'}>not ready</Tag>} version {versionOf(status)}, up
+          for {span(uptimeSeconds)},{' '}
+          {processes.length === 1 ? 'one process' : `${processes.length} processes`}
         </p>
       </div>
       {whole === '' || isOld ? null : <p>{whole}</p>}

@@ -1,7 +1,7 @@
 /** The keys of a team, with their actions. */
 import { type Column, DataTable, timeColumn } from '../../ui/data-table.js';
-import { moment, span } from '../../ui/format.js';
-import { keyState } from '../../ui/key-state.js';
+import { counted, moment, span } from '../../ui/format.js';
+import { keyName, keyState } from '../../ui/key-state.js';
 import { expiryColumn, keyColumn, LiveKeys, stateColumn } from '../../ui/keys.js';
 import { Card, Wait } from '../../ui/parts.js';
 import { useGet } from '../../ui/session.js';
@@ -15,9 +15,31 @@ export function TeamKeys({ team }: { readonly team: Team }) {
   return (
     <Card title="Keys" tools={<IssueButton {...of} />}>
       <Wait of={keys}>
-        {({ keys: all }) => <LiveKeys keys={all}>{(shown) => <KeyTable keys={shown} {...of} />}</LiveKeys>}
+        {({ keys: all }) => (
+          <>
+            {all.map((key) => (
+              <OldKey key={key.id} of={key} />
+            ))}
+            <LiveKeys keys={all}>{(shown) => <KeyTable keys={shown} {...of} />}</LiveKeys>
+          </>
+        )}
       </Wait>
     </Card>
+  );
+}
+
+/** An app goes on with a key that is not valid any more. */
+function OldKey({ of }: { readonly of: TeamKey }) {
+  const { refusedCalls } = of;
+  if (!refusedCalls) return null;
+  const { calls, lastAt, address } = refusedCalls;
+  const state = keyState(of, Date.now());
+  return (
+    <p class="note warn">
+      {counted(calls, 'call')} of the last hour came with{' '}
+      {state === 'valid' ? 'an old or refused secret of the key' : `the ${state} key`} {keyName(of)}, the last
+      from {address} at {moment(lastAt)}: give that app the new key.
+    </p>
   );
 }
 
