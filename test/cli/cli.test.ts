@@ -334,7 +334,7 @@ describe('the history', () => {
       days: 0,
       complete: true,
     });
-    expect(await cli('history erase --yes')).toMatchObject({ code: 64 });
+    expect(await cli('history erase --yes')).toMatchObject({ code: 65 });
   });
 
   it('of days that the platform no longer has is accepted as empty, with a dry run first', async () => {
@@ -388,18 +388,18 @@ describe('status and audit', () => {
     const issued = await done(`keys issue ending --label dashboards --expires ${expiresAt} --json`);
     const { id } = issued.json<{ id: string }>();
     expect((await done('status')).stdout).toMatch(
-      /^WELL\nnote: key 'dashboards' of team ending ends in 3 days\n\n/,
+      /^WELL\nnote: key 'dashboards' of team ending ends in 3 days\n/,
     );
     const { code, stdout } = await cli('doctor');
     expect([code, stdout]).toEqual([1, expect.stringContaining("'dashboards' of team ending")]);
     await done(`keys revoke ${id} --yes`);
     await done('teams delete ending --yes');
-    expect((await done('status')).stdout).toMatch(/^WELL\n\n(?:.*\n)*reports +/);
+    expect((await done('status')).stdout).toMatch(/^WELL\n(?:note: .*\n)*\n(?:.*\n)*reports +/);
   });
 
   it('are told', async () => {
     const { stdout } = await done('status');
-    expect(stdout).toMatch(/^WELL\n\ntoken +ok, expires on \d{4}-\d\d-\d\d \(in \d+ d/);
+    expect(stdout).toMatch(/^WELL\n(?:note: .*\n)*\ntoken +ok, expires on \d{4}-\d\d-\d\d \(in \d+ d/);
     expect(stdout).toMatch(/^store +ok, embedded$/m);
     expect((await done('status --json')).json()).toMatchObject({ ready: true, verdict: { level: 'well' } });
     await done('teams create audited');

@@ -42,7 +42,7 @@ it('an operator sees keys by person, and revokes all of one after a confirmation
     'sheet of Data platform',
   ]);
   // A person makes another one himself.
-  const ending = page.getByRole('region', { name: 'Keys that expire or sleep' });
+  const ending = page.getByRole('region', { name: 'Keys that expire or are not used' });
   expect(await ending.getByRole('listitem').count()).toBe(3);
   expect(await ending.getByRole('button').count()).toBe(0);
   await shots('console-person-keys');

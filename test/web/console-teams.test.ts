@@ -79,7 +79,7 @@ it('leads with who calls and which keys end, and rolls a key from there', async 
     .poll(() => calls.getByRole('listitem').allTextContents())
     .toEqual(['Growth75.0 %, 6 calls', 'the gateway itself25.0 %, 2 calls']);
   expect(await calls.getByRole('link').allTextContents()).toEqual(['Growth']);
-  const ending = page.getByRole('region', { name: 'Keys that expire or sleep' });
+  const ending = page.getByRole('region', { name: 'Keys that expire or are not used' });
   await expect
     .poll(() => ending.getByRole('listitem').allTextContents())
     .toEqual([expect.stringMatching(/^Ending soonexpires in 4 d 23 hIssue a key$/)]);

@@ -327,24 +327,21 @@ function NewTokenForm({ tokens, take, busy }: PartProps) {
   };
   const label = busy === 'mint' ? CALLING : 'Mint a token at the platform';
   return (
-    <>
-      <SchemaForm
-        label="New token"
-        fields={TOKEN}
-        submit="Stage the token"
-        disabled={busy !== null}
-        send={stage}
-        buttons={
-          tokens.canMint ? <Button label={label} disabled={busy !== null} act={() => take('mint')} /> : null
-        }
-      />
-      {tokens.canMint ? null : (
-        <p class="small quiet">
-          To mint tokens here, set the token request: <code>PLATFORM_USERNAME</code>,{' '}
-          <code>PLATFORM_PASSWORD</code>, <code>PLATFORM_CLIENT_ID</code> and{' '}
-          <code>PLATFORM_CLIENT_SECRET</code>.
-        </p>
-      )}
-    </>
+    <SchemaForm
+      label="New token"
+      fields={TOKEN}
+      submit="Stage the token"
+      disabled={busy !== null}
+      send={stage}
+      buttons={
+        tokens.canMint ? (
+          <Button label={label} disabled={busy !== null} act={() => take('mint')} />
+        ) : (
+          <span class="small quiet">
+            To mint one here, set <code>PLATFORM_USERNAME</code> and the rest of the token request.
+          </span>
+        )
+      }
+    />
   );
 }

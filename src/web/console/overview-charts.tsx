@@ -95,7 +95,7 @@ export function OverviewCharts({ answer }: { readonly answer: SeriesAnswer }) {
   if (sum(answer.series.requests) === 0)
     return <Empty>No requests yet: issue a key under Teams, and request a report. {NEW_ONES}</Empty>;
   return (
-    <div class="grid">
+    <div class="grid charts">
       {[REQUESTS, CALLS, ...OTHERS].map((chart) => (
         <SeriesChart key={chart.title} chart={chart} answer={answer} />
       ))}
@@ -192,6 +192,7 @@ function PlatformRoom({ answer }: { readonly answer: SeriesAnswer }) {
   const { queue, budgetLeft } = answer.series;
   const isWaiting = sum(queue) > 0;
   const isTold = budgetLeft.some((value) => value !== null);
+  if (!isWaiting && !isTold) return null;
   const height = isWaiting && isTold ? HALF : FULL;
   const shown = useMemo(() => byBar(answer), [answer]);
   const look = {
@@ -201,10 +202,7 @@ function PlatformRoom({ answer }: { readonly answer: SeriesAnswer }) {
     height,
   } as const;
   return (
-    <Card
-      title={inPeriod('Queue for the platform', answer.range)}
-      class={isWaiting || isTold ? '' : 'folded'}
-    >
+    <Card title={inPeriod('Queue for the platform', answer.range)}>
       {isWaiting ? (
         <Chart
           {...look}

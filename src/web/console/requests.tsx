@@ -84,27 +84,38 @@ function periodOf({ report }: Request): string {
 const teamOf = ({ team }: Request) =>
   team === null ? 'without a valid key' : <TeamLink id={team} name={team} />;
 
-const Line = ({ title, children }: { readonly title?: string; readonly children: string }) => (
-  <span class="nowrap" title={title}>
-    {children}
+interface TwoProps {
+  readonly title?: string;
+  readonly first: string;
+  readonly second: string;
+}
+
+const Two = ({ title, first, second }: TwoProps) => (
+  <span title={title}>
+    {first}
+    <br />
+    <span class="small quiet nowrap">{second}</span>
   </span>
 );
 
 const COLUMNS: readonly Column<Request>[] = [
-  { title: 'Time', by: ({ at }) => at, cell: ({ at }) => <Line title={at}>{moment(at)}</Line> },
+  {
+    title: 'Time (UTC)',
+    by: ({ at }) => at,
+    cell: ({ at }) => <Two title={at} first={at.slice(11, 19)} second={at.slice(0, 10)} />,
+  },
   { title: 'Team', by: ({ team }) => team, cell: teamOf },
   { title: 'Problem', by: problemOf, cell: problemOf },
   {
-    title: 'Report',
+    title: 'Report and period',
     by: ({ report, path }) => report?.endpoint ?? path,
-    cell: ({ report, path }) => report?.endpoint ?? path,
+    cell: (one) => <Two first={one.report?.endpoint ?? one.path} second={periodOf(one)} />,
   },
   {
     title: 'Advertiser',
     by: ({ report }) => report?.advertiserId ?? null,
     cell: ({ report }) => report?.advertiserId ?? '–',
   },
-  { title: 'Period', by: periodOf, cell: (one) => <Line>{periodOf(one)}</Line> },
   { title: 'Request id', cell: ({ requestId }) => <RequestLink id={requestId} /> },
 ];
 

@@ -71,10 +71,10 @@ function Proven({ token: { refusedAt, verifiedAt } }: { readonly token: Token })
 }
 
 function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number }) {
-  const { createdAt, expiresAt, expiryKnown } = token;
+  const { createdAt, expiresAt, expiryKnown, refusedAt } = token;
   const [from, to] = [Date.parse(createdAt), Date.parse(expiresAt)];
   const left = to - nowMs;
-  const tone = left <= 0 ? 'bad' : left < SOON_MS ? 'warn' : 'good';
+  const tone = left <= 0 || refusedAt !== null ? 'bad' : left < SOON_MS ? 'warn' : 'good';
   return (
     <>
       <Track share={(nowMs - from) / Math.max(1, to - from)} tone={tone} />

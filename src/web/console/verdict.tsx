@@ -34,17 +34,19 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
       </div>
       {whole === '' || isOld ? null : <p>{whole}</p>}
       {words.endsWith(cost) ? null : <p>{sentence(cost)}</p>}
-      {verdict.findings.length === 0 ? null : (
+      {verdict.findings.length + notes.length === 0 ? null : (
         <ul class="findings">
           {verdict.findings.map((found) => (
             <Finding key={found.says} found={found} isOld={isOld} />
           ))}
+          {notes.map((note) => (
+            <li key={note}>
+              <span>
+                <Tag tone="quiet">note</Tag> {note}
+              </span>
+            </li>
+          ))}
         </ul>
-      )}
-      {notes.length === 0 ? null : (
-        <p class="quiet">
-          {counted(notes.length, 'note')}: {notes.join('; ')}.
-        </p>
       )}
       {isOld ? null : <Checkup />}
     </Card>
@@ -61,12 +63,14 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
   const page = pageOf(advice);
   return (
     <li>
-      <Tag tone={isOld ? 'quiet' : toneOfLevel(level)}>{level}</Tag>{' '}
-      {lasts === '' ? null : <strong>{lasts}: </strong>}
-      {says}
-      {details === undefined ? null : <p>{details}</p>}
-      <p class="quiet">
-        To do: {advice}
+      <span>
+        <Tag tone={isOld ? 'quiet' : toneOfLevel(level)}>{level}</Tag>{' '}
+        {lasts === '' ? null : <strong>{lasts}: </strong>}
+        {says}
+      </span>
+      {details === undefined ? null : <p class="quiet">{details}</p>}
+      <p>
+        <strong>To do:</strong> {advice}
         {may('POST /admin/v1/doctor') && advice.includes('dsp-gateway doctor')
           ? ' Or press “Check everything now” below.'
           : null}
@@ -127,8 +131,14 @@ function Checkup() {
             <ul class="findings">
               {faults.map(({ name, level, says, do: advice }) => (
                 <li key={name}>
-                  <Tag tone={toneOfLevel(level)}>{level}</Tag> {name}: {says}
-                  {advice === null ? null : <p class="quiet">To do: {advice}</p>}
+                  <span>
+                    <Tag tone={toneOfLevel(level)}>{level}</Tag> {name}: {says}
+                  </span>
+                  {advice === null ? null : (
+                    <p>
+                      <strong>To do:</strong> {advice}
+                    </p>
+                  )}
                 </li>
               ))}
             </ul>

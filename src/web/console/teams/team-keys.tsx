@@ -36,9 +36,8 @@ function OldKey({ of }: { readonly of: TeamKey }) {
   const state = keyState(of, Date.now());
   return (
     <p class="note warn">
-      {counted(calls, 'call')} of the last hour came with{' '}
-      {state === 'valid' ? 'an old or refused secret of the key' : `the ${state} key`} {keyName(of)}, the last
-      from {address} at {moment(lastAt)}: give that app the new key.
+      {counted(calls, 'call')} in the last hour with {state === 'valid' ? 'an old secret of' : `the ${state}`}{' '}
+      key {keyName(of)}, last from {address} at {moment(lastAt)}: give that app the new key.
     </p>
   );
 }

@@ -1,4 +1,4 @@
-/** The section of teams: share of calls, keys that expire or sleep, all teams with recent use, one team, and the forms. */
+/** The section of teams: share of calls, keys that expire or are not used, all teams with recent use, one team, and the forms. */
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data-table.js';
 import { count, counted, fromNow, percent } from '../../ui/format.js';
@@ -155,7 +155,7 @@ function KeysCard({ rows, changed }: Pick<Loaded, 'rows'> & Changed) {
   const keys = rows.flatMap((team) => team.keys.map((key) => ({ team, key, concern: concernOf(key, now) })));
   const found = keys.filter(({ concern }) => concern !== null);
   return (
-    <Card title="Keys that expire or sleep">
+    <Card title="Keys that expire or are not used">
       {found.length > 0 ? null : <Empty>{withoutConcern(keys.map(({ key }) => key))}</Empty>}
       <ul class="audit">
         {found.slice(0, MOST).map(({ team, key, concern }) => (
