@@ -17,7 +17,7 @@ it('npm run demo without its past prints lines that work when they are pasted, a
   });
   await waitFor('the last line', () => demo.stdout.includes('Ctrl-C stops everything.'), demo);
   const lines = demo.stdout.split('\n').map((line) => line.trim());
-  const commands = lines.filter((line) => line.startsWith('curl '));
+  const commands = lines.filter((line) => /^(?:curl|ADMIN_TOKEN=\S+) /.test(line));
   expect(commands.length).toBeGreaterThanOrEqual(7);
   const answers = new Map<string, string>();
   for (const command of commands) {
@@ -37,6 +37,7 @@ it('npm run demo without its past prints lines that work when they are pasted, a
   });
   expect(JSON.parse(said(/\/admin\/v1\/teams/)[0] ?? '')).toMatchObject({ teams: [{ id: 'growth' }] });
   expect(JSON.parse(said(/\/admin\/v1\/token/)[0] ?? '')).toMatchObject({ active: { source: 'seed' } });
+  expect(said(/^ADMIN_TOKEN=.* status$/)[0]).toMatch(/^(?:WELL|STARTING)/);
   expect(said(/\/metrics/)[0]?.match(/^dsp_gateway_platform_calls_total.*$/gm)).toContain(
     'dsp_gateway_platform_calls_total{outcome="answer",team="growth"} 1',
   );

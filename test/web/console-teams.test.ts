@@ -368,3 +368,16 @@ it('shows a viewer everything and no button that it may not use', async () => {
   await shots('console-teams-viewer');
   expect(faults).toEqual([]);
 });
+
+it('says on the page of a team that an app goes on with a revoked key, and from where', async () => {
+  const { key, id } = await newTeam(gateway, { id: 'moving', name: 'Moving' });
+  await admin(gateway, 'DELETE', `/keys/${id}`);
+  await expect.poll(() => meBy(key)).toBe(401);
+  const { page, faults } = await signedIn(gateway.adminToken, '#/teams/moving');
+  await page
+    .getByText(/^\d+ calls? in the last hour with the revoked key .+, last from \S+ at .+: give that app/)
+    .waitFor();
+  await page.goto(`${gateway.admin}/#/overview`);
+  await page.getByText(/team moving called .* with the key '.+', revoked on /).waitFor();
+  expect(faults).toEqual([]);
+});

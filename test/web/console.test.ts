@@ -207,9 +207,13 @@ it('a token that the platform refuses is shown as refused, not as proven', async
   expect(await askFor(1)).toBe(200);
   const { page, faults } = await signedIn(`${fresh.admin}/#/credential`, 'Admin token', fresh.adminToken);
   await page.getByText(/^proven \d{4}-/).waitFor();
+  // This gateway has no token request.
+  await page.getByText('PLATFORM_USERNAME').waitFor();
+  expect(await page.getByRole('button', { name: /^Mint/ }).count()).toBe(0);
   ofFresh.simulator.revoke();
   expect(await askFor(2)).toBe(503);
-  await page.getByText(/^refused by the platform, \d{4}-/).waitFor();
+  await page.getByText(/^refused by the platform since \d{4}-/).waitFor();
+  expect(await page.locator('.tag.bad').getByText('active', { exact: true }).count()).toBe(1);
   expect(await page.getByText(/^proven \d{4}-/).count()).toBe(0);
   await page.setViewportSize({ width: 390, height: 844 });
   const beyond = () => page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
@@ -224,7 +228,7 @@ it('a token that the platform refuses is shown as refused, not as proven', async
   expect(await beyond()).toBeLessThanOrEqual(0);
   await dialog.getByRole('button', back).click();
   await page.getByText(/The previous token is active again\. The platform refused this token at/).waitFor();
-  await page.getByText(/^refused by the platform, \d{4}-/).waitFor();
+  await page.getByText(/^refused by the platform since \d{4}-/).waitFor();
   expect(faults).toEqual([]);
 });
 
