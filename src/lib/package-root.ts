@@ -20,7 +20,7 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 
 export const VERSION: string = manifest.version;
 
 /** As the build wrote it, below the root. */
-export const COMMIT_FILE = 'dist/commit';
+const COMMIT_FILE = 'dist/commit';
 
 /** `version`, and `commit` of the build if that is known. */
 export const BUILD: { readonly version: string; readonly commit?: string } = {

@@ -45,19 +45,21 @@ interface IncidentsOptions {
   ) => Promise<readonly string[]>;
 }
 
+function seenBy(health: IncidentsOptions['health'], nowMs: number): Seen {
+  const { since } = health.own();
+  const { platform, credential } = health.worst();
+  const failures = joinFailures(health.processes().map((one) => one.failures));
+  const [platformSince, credentialSince] = [since.platform?.at ?? null, since.credential?.at ?? null];
+  return { nowMs, platform, platformSince, credential, credentialSince, failures };
+}
+
 export function createIncidents(options: IncidentsOptions) {
   const { documents, health, clock, failedByMinute, firstFailed } = options;
   /** Null: not looked since this process was elected. */
   let noted: string | null = null;
   let [writtenAtMs, lookedAtMs, followedUntilMs] = [Number.NEGATIVE_INFINITY, 0, 0];
 
-  function look(): Seen {
-    const { since } = health.own();
-    const { platform, credential } = health.worst();
-    const failures = joinFailures(health.processes().map((one) => one.failures));
-    const [platformSince, credentialSince] = [since.platform?.at ?? null, since.credential?.at ?? null];
-    return { nowMs: clock.now(), platform, platformSince, credential, credentialSince, failures };
-  }
+  const look = () => seenBy(health, clock.now());
 
   /** Counts them anew, unless their minutes are not kept any more. */
   async function count(all: readonly Incident[], nowMs: number): Promise<readonly Incident[]> {

@@ -375,7 +375,9 @@ it('usage shows how much the cache answered', async () => {
     .poll(async () => (await cli('usage --team asking')).stdout, { timeout: 20_000 })
     .toMatch(/^day +team +hit rate +requests .*\n.*\n\S+ +asking +(75|100) % +4 /);
   const summed = (await done('usage --by team')).stdout;
-  expect(summed).toMatch(/^team +hit rate +requests .*\n(?:.*\n)*asking +(75|100) % +4 .*\n(?:.*\n)*all +\d+ % +\d+ /);
+  expect(summed).toMatch(
+    /^team +hit rate +requests .*\n(?:.*\n)*asking +(75|100) % +4 .*\n(?:.*\n)*all +\d+ % +\d+ /,
+  );
   const { usage } = (await done('usage --by team --team asking --json')).json<{ usage: object[] }>();
   expect(usage).toMatchObject([{ team: 'asking', requests: 4 }]);
   expect(await cli('usage --by week')).toMatchObject({ code: 65 });
