@@ -19,7 +19,11 @@ it('has a sentence for what the gateway does by itself', () => {
   for (const action of [...own, ...registry]) expect(said(action, 'x')).not.toContain(action);
 });
 
-it('tells that days from a capped answer were purged, not that answers were marked', () => {});
+it('tells that days from a capped answer were purged, not that answers were marked', () => {
+  expect(said('cache.uncap', 'campaigns/get')).toBe(
+    'The gateway purged days of campaigns/get that came from a truncated answer',
+  );
+});
 
 it('puts names beside the ids of teams, advertisers and tokens', () => {
   const of = (action: string, subject: string, after?: object) =>

@@ -28,6 +28,8 @@ const VERBS: Readonly<Record<string, string>> = {
   'token.reseal': 're-encrypted all secrets',
   'cache.purge': 'purged {} from the cache',
   'cache.soft-purge': 'marked {} as stale in the cache',
+  // Of earlier builds.
+  'cache.uncap': 'purged days of {} that came from a truncated answer',
   'history.accept-empty': 'accepted as empty: {}',
   'history.erase': 'erased the history of {}',
   'writes.stop': 'stopped writes of {}',
