@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { momentIn, since, timeLeft } from '../lib/words.js';
+import { momentIn, since, span, timeLeft } from '../lib/words.js';
 import { adviseFailing, describeFailing, type FailingLimit, ROW_OF_FAILURES } from './failures.js';
 import type { GaugeRow, Measured } from './measured.js';
 
@@ -17,7 +17,7 @@ export const LEVELS = ['well', 'starting', 'warning', 'not well'] as const;
 export const Finding = Type.Object(
   {
     level: Type.Enum(['starting', 'warning', 'not well'], { description: 'starting: not a fault.' }),
-    part: Type.Enum([...HEALTH_PARTS, 'slots', 'log', 'secrets', 'writes', 'sign-in', 'gateway']),
+    part: Type.Enum([...HEALTH_PARTS, 'slots', 'log', 'clock', 'secrets', 'writes', 'sign-in', 'gateway']),
     says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
     do: Type.String({ description: 'What to do, in one sentence.' }),
     recovered: Type.Optional(
@@ -390,6 +390,21 @@ const OWN: readonly Condition[] = [
       read: ({ log }) => Number(log.health().ok),
     },
     alert: 'DspGatewayLogLost',
+  },
+  {
+    ...{ part: 'clock', text: 'apart', level: 'warning' },
+    read: ({ clock }) => clock.apartMs !== 0,
+    advice: ({ clock: { apartMs } }) => ({
+      says: `The clock of this process is ${span(Math.abs(apartMs) / 1000)} ${apartMs < 0 ? 'ahead of' : 'behind'} the clock of Redis, so its days may begin and become final at the wrong time; nothing is removed from history.`,
+      do: 'Synchronise the clocks of both machines (NTP).',
+    }),
+    gauge: {
+      name: 'dsp_gateway_clock_apart_seconds',
+      help: 'By how much the clocks of process and Redis differ if that is more than five minutes, else 0.',
+      of: 'max',
+      read: ({ clock }) => Math.abs(clock.apartMs) / 1000,
+    },
+    alert: 'DspGatewayClockApart',
   },
 ];
 

@@ -12,7 +12,11 @@ export interface GaugeRow {
 
 /** The parts of this process that conditions and gauges read. */
 export interface Measured {
-  readonly clock: { now(): number };
+  readonly clock: {
+    now(): number;
+    /** By how much the clock of Redis is ahead if nobody knows which one is right, else 0. */
+    readonly apartMs: number;
+  };
   readonly store: {
     readonly kind: 'redis' | 'embedded';
     health(): { readonly ok: boolean; readonly slow?: boolean; readonly reason?: string };

@@ -4,7 +4,7 @@ import type { Measured } from '../../src/telemetry/measured.js';
 
 export function measured(changes: Partial<Measured> = {}): Measured {
   return {
-    clock: { now: () => Date.parse('2026-11-21T16:00:00.000Z') },
+    clock: { now: () => Date.parse('2026-11-21T16:00:00.000Z'), apartMs: 0 },
     store: { kind: 'redis', health: () => ({ ok: true }) },
     registry: { loss: null },
     keysUntilMs: () => Date.parse('2026-11-21T16:15:00.000Z'),

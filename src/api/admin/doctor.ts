@@ -190,6 +190,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   secrets: 'files of secrets',
   writes: 'writes',
   log: 'log',
+  clock: 'clocks of this process and Redis',
   'sign-in': 'sign-in with company accounts',
   gateway: 'ready',
 };

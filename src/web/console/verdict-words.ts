@@ -21,6 +21,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   writes: 'writes',
   secrets: 'a secret file',
   log: 'the log',
+  clock: 'the clock',
   'sign-in': 'sign-in with company accounts',
   gateway: 'the gateway',
 };
