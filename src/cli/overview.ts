@@ -59,7 +59,7 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
   const lines = renderFields([
     ['token', `${worst.credential}${expires}`],
     ['platform', `${worst.platform}; ${counted(callsRunning, 'call')} running, ${callsQueued} waiting`],
-    ['reports', costOf(status.reports)],
+    ['reports', costOf(status)],
     ...retention.map(({ endpoint, days, source }): [string, string] => [
       'retention',
       `${endpoint}: the platform has no rows older than ${days} days (${source}); they are served from history`,

@@ -137,18 +137,23 @@ export const versionOf = ({
   readonly commit?: string | undefined;
 }) => (commit === undefined ? version : `${version} (${commit})`);
 
+interface Counted {
+  readonly reports: {
+    readonly recent: number;
+    readonly recentFailed: number;
+    /** ISO; absent: one failed in the current minute. */
+    readonly noneFailedSince?: string | undefined;
+  };
+  readonly replicas: number;
+  readonly uptimeSeconds: number;
+}
+
 /** What failed reports cost, in console and `status`: `3 of 10 reports failed in the last 5 minutes`. */
-export function costOf({
-  recent,
-  recentFailed,
-  noneFailedSince,
-}: {
-  readonly recent: number;
-  readonly recentFailed: number;
-  /** ISO; absent: one failed in the current minute. */
-  readonly noneFailedSince?: string | undefined;
-}): string {
-  const within = 'in the last 5 minutes';
+export function costOf({ reports, replicas, uptimeSeconds }: Counted): string {
+  const { recent, recentFailed, noneFailedSince } = reports;
+  // Processes keep these counts in memory.
+  const isWhole = replicas > 1 || uptimeSeconds >= 300;
+  const within = isWhole ? 'in the last 5 minutes' : `since the start ${span(uptimeSeconds)} ago`;
   const [all, failed] = [recent, recentFailed].map((count) => count.toLocaleString('en-US'));
   if (recent === 0) return `no report was requested ${within}`;
   if (recentFailed === 0) return `no report failed ${within}, of ${all}`;

@@ -16,6 +16,7 @@ const headline = (reports: [recent: number, recentFailed: number], ...findings: 
   headlineOf({
     verdict: { level: findings[0]?.level ?? 'well', findings },
     reports: { recent: reports[0], recentFailed: reports[1] },
+    ...{ replicas: 1, uptimeSeconds: 3600 },
   });
 
 describe('the headline', () => {
@@ -56,14 +57,23 @@ describe('the headline', () => {
 });
 
 it('says what it costs, also if it costs nothing yet', () => {
-  expect(costOf({ recent: 10, recentFailed: 3 })).toBe('3 of 10 reports failed in the last 5 minutes');
+  const cost = (reports: { recent: number; recentFailed: number; noneFailedSince?: string }, rest = {}) =>
+    costOf({ reports, replicas: 1, uptimeSeconds: 3600, ...rest });
+  expect(cost({ recent: 10, recentFailed: 3 })).toBe('3 of 10 reports failed in the last 5 minutes');
   const noneFailedSince = '2026-11-29T14:01:00.000Z';
-  expect(costOf({ recent: 150, recentFailed: 12, noneFailedSince })).toBe(
+  expect(cost({ recent: 150, recentFailed: 12, noneFailedSince })).toBe(
     '12 of 150 reports failed in the last 5 minutes, none since 14:01 UTC',
   );
-  expect(costOf({ recent: 1, recentFailed: 1 })).toBe('1 of 1 report failed in the last 5 minutes');
-  expect(costOf({ recent: 42, recentFailed: 0 })).toBe('no report failed in the last 5 minutes, of 42');
-  expect(costOf({ recent: 0, recentFailed: 0 })).toBe('no report was requested in the last 5 minutes');
+  expect(cost({ recent: 1, recentFailed: 1 })).toBe('1 of 1 report failed in the last 5 minutes');
+  expect(cost({ recent: 42, recentFailed: 0 })).toBe('no report failed in the last 5 minutes, of 42');
+  expect(cost({ recent: 0, recentFailed: 0 })).toBe('no report was requested in the last 5 minutes');
+  const young = { uptimeSeconds: 80 };
+  expect(cost({ recent: 0, recentFailed: 0 }, young)).toBe(
+    'no report was requested since the start 1 min 20 s ago',
+  );
+  expect(cost({ recent: 9, recentFailed: 0 }, { ...young, replicas: 2 })).toBe(
+    'no report failed in the last 5 minutes, of 9',
+  );
 });
 
 it('says for how long, if it is known and the finding does not say it', () => {

@@ -5,7 +5,7 @@ import { moment, span } from '../ui/format.js';
 
 export type Status = AnswerTo<'GET /admin/v1/status'>;
 type Finding = Status['verdict']['findings'][number];
-type Judged = Pick<Status, 'verdict' | 'reports'>;
+type Judged = Pick<Status, 'verdict' | 'reports' | 'replicas' | 'uptimeSeconds'>;
 
 type Tone = 'good' | 'info' | 'warn' | 'bad';
 
@@ -27,7 +27,8 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
 };
 
 /** In the word of the level, as `dsp-gateway status` says it. Failed reports change no level; they are told all the same. */
-export function headlineOf({ verdict: { level, findings }, reports }: Judged): { words: string; tone: Tone } {
+export function headlineOf(status: Judged): { words: string; tone: Tone } {
+  const { level, findings } = status.verdict;
   const tone = toneOfLevel(level);
   if (level === 'starting') return { words: 'Starting', tone };
   if (level !== 'well') {
@@ -39,8 +40,8 @@ export function headlineOf({ verdict: { level, findings }, reports }: Judged): {
       return { words: `${word}, recovered: ${named}`, tone };
     return { words: `${word}: ${named}`, tone };
   }
-  if (reports.recentFailed === 0) return { words: 'All is well', tone };
-  return { words: `Well; ${costOf(reports)}`, tone: 'info' };
+  if (status.reports.recentFailed === 0) return { words: 'All is well', tone };
+  return { words: `Well; ${costOf(status)}`, tone: 'info' };
 }
 
 /** `Not well for 12 min, since 2026-11-29 01:20 UTC.`; empty: not known, or told by its only finding */

@@ -16,10 +16,10 @@ interface VerdictProps {
 }
 
 export function VerdictCard({ status, staleSince }: VerdictProps) {
-  const { ready, uptimeSeconds, verdict, notes, processes, reports } = status;
+  const { ready, uptimeSeconds, verdict, notes, processes } = status;
   const isOld = staleSince !== null;
   const { words, tone } = headlineOf(status);
-  const cost = costOf(reports);
+  const cost = costOf(status);
   const whole = wholeOf(verdict, Date.now());
   return (
     <Card class={`verdict ${isOld ? 'quiet' : tone}`}>
