@@ -92,7 +92,8 @@ function describeUndeclared({ undeclaredParameters: seen }: AnswerOf<typeof getS
 const SHOWN_INCIDENTS = 3;
 
 function describeIncidents({ incidents }: AnswerOf<typeof getStatus>, nowMs: number): [string, string][] {
-  return (incidents ?? []).slice(0, SHOWN_INCIDENTS).map((one): [string, string] => {
+  if (incidents === null) return [['incidents', 'not known: the store does not answer']];
+  return incidents.slice(0, SHOWN_INCIDENTS).map((one): [string, string] => {
     const { failedReports, requestIds = [], teams } = one;
     const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
     const rest = failedReports - requestIds.length;

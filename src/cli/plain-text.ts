@@ -1,6 +1,6 @@
-/** Foreign text made safe for a terminal: no control characters, no change of text direction. */
+/** Foreign text made safe for a terminal: no control characters, no invisible space, no change of text direction or line. */
 
-const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const UNSAFE = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
 /** Replaces line breaks, too. */
 export function plainLine(text: string): string {

@@ -164,8 +164,8 @@ const UNPROVEN: Readonly<Record<ReturnType<Measured['awaitedProof']>, Advice>> =
   },
   report: {
     level: 'starting',
-    says: 'The token is not verified yet: no team names an advertiser to verify it with.',
-    do: 'Create a team with an advertiser, request a report, or set PLATFORM_PROBE to the path of a cheap report.',
+    says: 'The token is not verified yet: no team lists an advertiser by its id, to verify it with.',
+    do: 'Create a team with the id of an advertiser, request a report, or set PLATFORM_PROBE to the path of a cheap report.',
   },
   nothing: {
     says: 'The token is not verified yet: no platform call has succeeded with it.',

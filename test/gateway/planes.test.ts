@@ -169,8 +169,8 @@ describe('GET /healthz and /readyz', () => {
       {
         level: 'starting',
         part: 'credential',
-        says: 'The token is not verified yet: no team names an advertiser to verify it with.',
-        do: 'Create a team with an advertiser, request a report, or set PLATFORM_PROBE to the path of a cheap report.',
+        says: 'The token is not verified yet: no team lists an advertiser by its id, to verify it with.',
+        do: 'Create a team with the id of an advertiser, request a report, or set PLATFORM_PROBE to the path of a cheap report.',
       },
     ];
     expect([ready.status, ready.json()]).toEqual([

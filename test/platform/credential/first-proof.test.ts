@@ -126,7 +126,7 @@ describe('a gateway that has just started', () => {
       level: 'starting',
       findings: [{ level: 'starting', part: 'credential', says: expect.stringContaining(says) }],
     });
-    expect(await verdict()).toMatchObject(starting('no team names an advertiser'));
+    expect(await verdict()).toMatchObject(starting('no team lists an advertiser by its id'));
     await gateway.addTeam({ id: 'growth', advertisers: [7, 1] });
     expect(await verdict()).toMatchObject(starting('within seconds'));
     gateway.clock.advance(3 * SECOND);
