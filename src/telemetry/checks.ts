@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { sentence } from '../lib/words.js';
-import { LEVELS } from './conditions.js';
+import { LEVELS } from './finding.js';
 
 /** The result of a check. */
 export const Check = Type.Object(

@@ -3,8 +3,9 @@ import { hostname } from 'node:os';
 import Type, { type Static } from 'typebox';
 import { VERSION } from '../lib/package-root.js';
 import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
-import { CONDITIONS, Finding, type HealthPart, LEVELS } from './conditions.js';
+import { CONDITIONS } from './conditions.js';
 import { Failures, joinFailures, NO_FAILURES, warningRow } from './failures.js';
+import { Finding, type HealthPart, LEVELS } from './finding.js';
 import type { Measured } from './measured.js';
 import { RefusedCalls } from './refused-keys.js';
 

@@ -1,8 +1,9 @@
 /** The overall verdict for operators: level, findings and remedies. Computed from known state, without calls. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { CONDITIONS, Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './conditions.js';
+import { CONDITIONS } from './conditions.js';
 import { describeFailures, type Failures } from './failures.js';
+import { Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './finding.js';
 import type { Conditions, ProcessHealth } from './health.js';
 import type { Measured } from './measured.js';
 

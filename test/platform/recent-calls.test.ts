@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createRecentCalls } from '../../src/platform/recent-calls.js';
-import { LEVELS } from '../../src/telemetry/conditions.js';
+import { LEVELS } from '../../src/telemetry/finding.js';
 import { createHealth, type ProcessHealth } from '../../src/telemetry/health.js';
 import type { CallReport } from '../../src/telemetry/trace.js';
 import { verdictOf } from '../../src/telemetry/verdict.js';

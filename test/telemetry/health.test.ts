@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runChecks } from '../../src/telemetry/checks.js';
-import { HEALTH_PARTS } from '../../src/telemetry/conditions.js';
 import { type Failures, joinFailures, NO_FAILURES } from '../../src/telemetry/failures.js';
+import { HEALTH_PARTS } from '../../src/telemetry/finding.js';
 import {
   addLoads,
   type Conditions,

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { BUILD } from '../../lib/package-root.js';
-import { Finding } from '../../telemetry/conditions.js';
+import { Finding } from '../../telemetry/finding.js';
 import type { Conditions } from '../../telemetry/health.js';
 import type { Measured } from '../../telemetry/measured.js';
 import { publicFindings } from '../../telemetry/verdict.js';
