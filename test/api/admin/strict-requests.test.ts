@@ -39,7 +39,7 @@ describe('a body', () => {
     ['POST', 'registry/import', '{"replace":false,"replace":true}', 'replace'],
   ])('of %s %s that has a member twice changes nothing, and the member is named', async (...sent) => {
     const { errors } = await refused(sent);
-    expect(errors).toEqual([{ param: sent[3], message: expect.stringContaining('repeated') }]);
+    expect(errors).toEqual([{ param: sent[3], message: expect.stringContaining('more than once') }]);
   });
 
   it.each<Send>([
