@@ -49,7 +49,7 @@ it('a fresh gateway has no token: the verdict says so, the first rotation works,
   const bare = await cli('status');
   expect([bare.code, bare.stderr]).toEqual([2, '']);
   expect(bare.stdout).toMatch(
-    /^NOT WELL: There is no platform token.*\n {2}since: .*\n {2}do: Run dsp-gateway token rotate/,
+    /^NOT WELL: There is no platform token.*\n {2}since: .*\n {2}do: Copy a new token .*dsp-gateway token rotate/,
   );
   const junk = await cli('token rotate', 'junk');
   expect([junk.code, junk.stderr]).toEqual([4, expect.stringContaining('the token; no token is active')]);
