@@ -86,14 +86,13 @@ function table({ header, rows }: Tokens.Table, inline: (tokens: Token[]) => stri
   return `<table${isStacked ? ' class="stacked"' : ''}>${head}<tbody>${body}</tbody></table>`;
 }
 
-/** Three to five columns of sentences do not fit on a phone side by side: there they stand below each other. */
+/** Three to five columns, three of them of words, do not fit on a phone side by side: there they stand below each other. */
 function isOfTexts(
   header: readonly Tokens.TableCell[],
   rows: readonly (readonly Tokens.TableCell[])[],
 ): boolean {
-  const isPlain = header.every(({ align }) => align === null);
-  const isFew = header.length > 2 && header.length < 6;
-  return isFew && isPlain && rows.some((row) => row.some(({ text }) => text.length > 60));
+  const ofWords = header.filter(({ align }) => align === null).length;
+  return ofWords > 2 && header.length < 6 && rows.some((row) => row.some(({ text }) => text.length > 60));
 }
 
 /** As GitHub makes them, so that the same links work there. */

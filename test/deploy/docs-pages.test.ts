@@ -381,6 +381,11 @@ describe('markdown', () => {
     expect(rendered(`| a | ${long} | c |`)).toContain('<table class="stacked">');
     expect(rendered('| a | b | c |')).not.toMatch(/stacked|data-head/);
     expect(rendered(`| a | ${long} | 3 |`, '|---|---|--:|')).not.toMatch(/stacked|data-head/);
+    const days = renderMarkdown(
+      `| What | By | Time | Days |\n|---|---|---|--:|\n| a | b | ${long} | 3 |`,
+      toNowhere,
+    );
+    expect(days.html).toContain(`<td data-head="Time">${long}</td><td class="right" data-head="Days">3</td>`);
   });
 });
 

@@ -25,8 +25,9 @@ it('a page of the documentation fits a phone: a table that does not is shaded wh
     const tables = await tablesOn(page);
     expect(tables.length).toBeGreaterThan(0);
     expect(tables.filter(({ fits, isShaded }) => !fits && !isShaded)).toEqual([]);
-    // Long names of settings and calls break.
-    if (name === 'contract' || name === 'settings') expect(tables.every(({ fits }) => fits)).toBe(true);
+    // Long names of settings and calls break; columns of words stand below each other.
+    if (['decide', 'contract', 'settings'].includes(name))
+      expect(tables.every(({ fits }) => fits)).toBe(true);
   }
 });
 
