@@ -41,7 +41,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   login: '/docs/sign-in',
   excel: '/docs/clients#excel',
   price: '/docs/decide#what-it-costs',
-  gdpr: '/docs/stored#to-erase',
+  gdpr: '/docs/stored#personal-data',
   docker: '/docs/compose',
 };
 /** The pages that come first and last of equally good ones. */
