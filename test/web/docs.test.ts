@@ -31,6 +31,18 @@ it('a page of the documentation fits a phone: a table that does not is shaded wh
   }
 });
 
+it('a link to a heading shows it below the head of the page, on a phone too', async () => {
+  const { gateway } = await openGateway();
+  const { page } = await visit(`${gateway.data}/docs`);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${gateway.data}/docs/decide#when-it-pays`);
+  const [head, heading] = [
+    await page.locator('header').boundingBox(),
+    await page.locator('#when-it-pays').boundingBox(),
+  ];
+  expect(heading?.y).toBeGreaterThanOrEqual(head?.height ?? Number.POSITIVE_INFINITY);
+});
+
 it('the API reference begins with a call at the address that the reader has, and leads to First steps', async () => {
   const { gateway } = await openGateway();
   const { page } = await visit(`${gateway.data}/docs/api`);
