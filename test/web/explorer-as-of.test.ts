@@ -128,7 +128,7 @@ it('a person opens a pin of earlier numbers: list and pin name their time, and w
   await page.getByText(`Numbers as they were on ${told}.`).waitFor();
   // The platform changed a day before they were pinned, and after that time.
   await page.getByRole('link', { name: 'What changed since' }).click();
-  await page.getByText(`1 day changed since ${told}.`).waitFor();
+  await page.getByText(`1 day changed, noticed since ${told}; the change may be older.`).waitFor();
   const since = page.getByLabel('Changed since').getByRole('option', { selected: true });
   expect(await since.textContent()).toBe(`the pin, ${told}`);
   expect(page.url()).not.toContain('asOf');

@@ -209,6 +209,25 @@ describe('since a moment', () => {
     ]);
   });
 
+  it('a change may be older if the numbers before were last read before it, and the day says when', () => {
+    const lastRead = (from: number | null) =>
+      between(from).map(({ date, lastRead }) => [date.slice(8), lastRead]);
+    expect(lastRead(at('22T00:00'))).toEqual([
+      ['19', null],
+      ['18', '2026-11-21T08:00:00.000Z'],
+      ['17', '2026-11-20T08:00:00.000Z'],
+    ]);
+    const confirmed = { confirmedUntil: '2026-11-22T07:00:00.000Z' };
+    const read = [day('2026-11-17', revision('0', { spent: 1 }, confirmed), revision('3', { spent: 2 }))];
+    const since = (text: string) => statesBetween({ data: read }, { from: at(text), to: null })[0]?.lastRead;
+    expect([since('22T06:00'), since('22T08:00'), since('24T00:00')]).toEqual([
+      null,
+      '2026-11-22T07:00:00.000Z',
+      null,
+    ]);
+    expect(lastRead(null).every(([, read]) => read === null)).toBe(true);
+  });
+
   it('rows are compared for the days that are known at both moments, and over', () => {
     expect(periodOf(between(at('22T09:00')))).toEqual({ from: '2026-11-18', to: '2026-11-18' });
     expect(periodOf(between(null))).toEqual({ from: '2026-11-17', to: '2026-11-18' });

@@ -36,6 +36,7 @@ import {
   reportHref,
   type Viewed,
 } from './question.js';
+import { dayWords } from './spans.js';
 
 interface SinceProps extends Viewed {
   /** The time of the numbers of the pin of the address, ISO; null: there is none. */
@@ -98,7 +99,7 @@ export function Changed(props: ChangedProps) {
       <div class="toolbar">
         <p role="status">
           <strong>
-            {counted(days.length, 'day')} changed {sinceWords(moments)}.
+            {counted(days.length, 'day')} changed{noticedWords(days, moments)}.
           </strong>{' '}
           <Total {...{ states, column, currency }} />
         </p>
@@ -152,6 +153,15 @@ const isoOf = (ms: number): string => new Date(ms).toISOString();
 function sinceWords({ from, to }: Moments): string {
   const since = from === null ? 'since first fetched' : `since ${moment(isoOf(from))}`;
   return to === null ? since : `${since} until ${moment(isoOf(to))}`;
+}
+
+/** Nobody knows of a change before it is read: it may have been made any time since the numbers were read before. */
+function noticedWords(days: readonly DayStates[], moments: Moments): string {
+  const noticed = moments.from === null ? ` ${sinceWords(moments)}` : `, noticed ${sinceWords(moments)}`;
+  const older = days.filter(({ lastRead }) => lastRead !== null).length;
+  if (older === 0) return noticed;
+  const which = days.length === 1 ? 'the change' : `of ${counted(older, 'day')} the change`;
+  return `${noticed}; ${which} may be older`;
 }
 
 interface OfStates {
@@ -246,6 +256,7 @@ function ChangedDay(props: DayProps) {
         <Shown change={changeIn([day], column)} unit={column.unit} currency={currency} />
         <span class="small quiet">
           {noun === null || moved === null ? null : `${counted(moved, noun)} moved`}{' '}
+          {day.lastRead === null ? null : `last read before on ${dayWords(day.lastRead)}`}{' '}
           {isOther ? (
             <span title={OTHER_METHOD}>
               <Tag tone="info">fetched differently</Tag>

@@ -42,6 +42,8 @@ export interface DayStates extends Pair {
   readonly isInexact: boolean;
   /** Whether it is over: before that its numbers grow. */
   readonly isOver: boolean;
+  /** When its numbers were last read before the first moment, ISO: its change may be as old. Null: the change was made later. */
+  readonly lastRead: string | null;
   /** From the one to the other, newest first; none: it has not changed. */
   readonly steps: readonly Step[];
 }
@@ -113,6 +115,12 @@ export function statesBetween({ data }: Pick<Revisions, 'data'>, { from, to }: M
     const closed = valid.findIndex((one) => isAfterEnd(date, one));
     const known = valid.slice(then >= 0 ? then : closed >= 0 ? closed : -1);
     const first = known[0] ?? last;
+    // A void revision was never right: its successor is compared with the one before it.
+    const steps = known
+      .slice(1)
+      .map((now, index) => stepOf(known[index] ?? first, now))
+      .reverse();
+    const lastRead = steps.at(-1)?.after ?? null;
     return [
       {
         date,
@@ -124,11 +132,8 @@ export function statesBetween({ data }: Pick<Revisions, 'data'>, { from, to }: M
         isInexact:
           from !== null && [first.thinnedFrom, first.missedFrom].some((gap = '') => Date.parse(gap) <= from),
         isOver: isAfterEnd(date, last),
-        // A void revision was never right: its successor is compared with the one before it.
-        steps: known
-          .slice(1)
-          .map((now, index) => stepOf(known[index] ?? first, now))
-          .reverse(),
+        lastRead: from !== null && lastRead !== null && Date.parse(lastRead) < from ? lastRead : null,
+        steps,
       },
     ];
   });

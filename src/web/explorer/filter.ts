@@ -2,7 +2,6 @@
 import { currencyOf, type ReportColumn } from './columns.js';
 import type { numbersIn } from './numbers.js';
 import { type Cell, cellOf, type Row } from './parse.js';
-import { DATE } from './question.js';
 
 export interface Filtered {
   readonly rows: readonly Row[];
@@ -68,8 +67,8 @@ export function filterRows(filter: string, reading: Reading): Filtered {
   };
 }
 
-const WORD = /^(?:[^\s<>=≤≥≠]+?(?=[,;]*(?:$|\s|!?[<>=≤≥≠]))|[<>=≤≥≠]+)/;
-const COMPARED = /^\s*(!?[<>=≤≥≠]+)\s*/;
+const WORD = /^(?:[^\s<>=≤≥≠~]+?(?=[,;]*(?:$|\s|!?[<>=≤≥≠~]))|[<>=≤≥≠~]+)/;
+const COMPARED = /^\s*(!?[<>=≤≥≠~]+)\s*/;
 /** Behind the name of a column; elsewhere they are texts. */
 const VERB = /^\s+((?:not\s+)?(?:contains|between))\s+/i;
 const comparedAt = (text: string) => COMPARED.exec(text) ?? VERB.exec(text);
@@ -145,8 +144,12 @@ function columnAt(
   return of === undefined || more.length > 0 ? null : { of, label };
 }
 
+const NO_BRACKETS =
+  'Brackets are not possible; write the conditions one after another with “and”: all of them apply.';
+
 function unknownIn(name: string, signs: string, columns: readonly ReportColumn[]): string {
   const known = columns.map(({ title }) => title).join(', ');
+  if (name.startsWith('(')) return NO_BRACKETS;
   if (name === '') return `A column is missing before “${signs}”; columns are ${known}.`;
   const many = columns.filter(({ title }) => title.toLowerCase().startsWith(name.toLowerCase())).length > 1;
   return `${many ? 'Several columns begin with' : 'No column is called'} “${name}”; columns are ${known}.`;
@@ -159,14 +162,16 @@ const COMPARE: Readonly<Record<string, <T extends number | string>(a: T, b: T) =
   '<=': (a, b) => a <= b,
   '=': (a, b) => a === b,
 };
-const ALIKE: Readonly<Record<string, string>> = { '≥': '>=', '=>': '>=', '≤': '<=', '=<': '<=', '==': '=' };
+const ALIKE: Readonly<Record<string, string>> = {
+  ...{ '≥': '>=', '=>': '>=', '≤': '<=', '=<': '<=', '==': '=', '~': 'contains' },
+};
 const SHOWN: Readonly<Record<string, string>> = { '>=': '≥', '<=': '≤' };
 
 /** With what stands directly before and behind it, and groups of three digits that spaces separate. */
 const NUMBER =
   /^([-−+]?\s*[$€£]?\s*[-−]?)(\d+(?:[.,'’]\d+|[ \u00a0\u202f]\d{3}(?![\d-]))*)(\s*%|\s*[€$£])?(?=$|[\s,;&])/;
 
-const NEGATED: Readonly<Record<string, string>> = { '!=': '=', '<>': '=', '≠': '=' };
+const NEGATED: Readonly<Record<string, string>> = { '!=': '=', '<>': '=', '≠': '=', '!~': 'contains' };
 
 /** As {@link conditionAt}, also of two numbers or days, and of what no row may have. */
 function comparisonAt(...[filter, at, column, signs, reading]: Parameters<typeof conditionAt>): Part {
@@ -200,13 +205,14 @@ function conditionAt(
   const typed = ALIKE[signs] ?? signs.toLowerCase();
   // An id is a number, too.
   if (!numeric && !rows.some((row) => typeof cellOf(row, name) === 'number'))
-    return textAt(filter, at, column, typed);
+    return textAt(filter, at, column, typed, rows);
   const compare = COMPARE[typed];
   const wrong = (fault: string): Part => ({ end: at, fault });
   if (compare === undefined) return wrong(unknownSign(signs));
   const [whole, before = '', digits = '', after = ''] = NUMBER.exec(filter.slice(at)) ?? [];
   if (whole === undefined) {
     const [word = ''] = /^[^\s;]*/.exec(filter.slice(at)) ?? [];
+    if (/^\(|\d\)/.test(word)) return wrong(NO_BRACKETS);
     return wrong(
       word === ''
         ? `A number is missing after ${title} ${signs}.`
@@ -239,11 +245,43 @@ function conditionAt(
 
 const unknownSign = (signs: string) => `“${signs}” is not understood: write >, >=, <, <=, =, != or between.`;
 
-/** Of a column of days, which are compared, or of texts, which contain what is written. @param at where that begins */
-function textAt(filter: string, at: number, { name, title }: ReportColumn, sign: string): Part {
+/** A day, a month or a year. */
+const DAYS = /^\d{4}(-\d\d(-\d\d)?)?$/;
+
+/** As texts are compared: without regard to case and surrounding space. */
+const plain = (text: string): string => text.trim().toLowerCase();
+
+/** The longest text of the column that is written there, as names have spaces; empty: none is. */
+function writtenOf(rest: string, rows: readonly Row[], name: string): string {
+  const lower = rest.toLowerCase();
+  let longest = '';
+  for (const row of rows) {
+    const text = plain(textOf(cellOf(row, name)));
+    if (
+      text.length > longest.length &&
+      lower.startsWith(text) &&
+      /^(?:$|[\s,;])/.test(rest.slice(text.length))
+    )
+      longest = text;
+  }
+  return rest.slice(0, longest.length);
+}
+
+/**
+ * Of a column of days, which are compared, or of texts, which are equal to what is written or contain it.
+ * @param at where that begins
+ */
+function textAt(
+  filter: string,
+  at: number,
+  { name, title }: ReportColumn,
+  sign: string,
+  rows: readonly Row[],
+): Part {
   const rest = filter.slice(at);
   const [quote, , straight, curly] = QUOTED.exec(rest) ?? [];
-  const [word = ''] = /^[^\s,;]*/.exec(rest) ?? [];
+  const [one = ''] = /^[^\s,;]*/.exec(rest) ?? [];
+  const word = (sign === '=' ? writtenOf(rest, rows, name) : '') || one;
   const text = straight ?? curly ?? word;
   const wrong = (fault: string): Part => ({ end: at, fault });
   const part = (told: string, test: (cell: string) => boolean): Part => ({
@@ -256,11 +294,14 @@ function textAt(filter: string, at: number, { name, title }: ReportColumn, sign:
   if (compare === undefined && sign !== 'contains') return wrong(unknownSign(sign));
   if (text === '') return wrong(`A ${name === 'date' ? 'date' : 'text'} is missing after ${title} ${sign}.`);
   if (name === 'date' && compare !== undefined)
-    return DATE.test(text)
-      ? part(`${SHOWN[sign] ?? sign} ${text}`, (cell) => compare(cell, text))
-      : wrong(`“${text}” is no date: write one such as 2026-11-20.`);
-  if (sign !== '=' && sign !== 'contains')
-    return wrong(`“${sign}” does not fit: ${title} is text; write ${title} = and a part of it.`);
+    return DAYS.test(text)
+      ? part(`${SHOWN[sign] ?? sign} ${text}`, (cell) => compare(cell.slice(0, text.length), text))
+      : wrong(`“${text}” is no date: write a day such as 2026-11-20, or a month such as 2026-11.`);
+  if (sign === '=') return part(`= “${text.trim()}”`, (cell) => plain(cell) === plain(text));
+  if (sign !== 'contains')
+    return wrong(
+      `“${sign}” does not fit: ${title} is text; write ${title} = and all of it, or ${title} contains and a part of it.`,
+    );
   return part(`contains “${text}”`, (cell) => cell.toLowerCase().includes(text.toLowerCase()));
 }
 

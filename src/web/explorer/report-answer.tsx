@@ -19,7 +19,7 @@ import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
 import { CSV_LABEL, CSV_TITLE } from './several-csv.js';
-import { periodWords } from './spans.js';
+import { dayWords } from './spans.js';
 import { type Shown, useReport } from './use-report.js';
 
 interface ReportAnswerProps extends Viewed {
@@ -79,9 +79,7 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
 function OneHead({ report, ...viewed }: AnsweredProps) {
   const { question, about, view, setView } = viewed;
   const { meta } = report;
-  const fetched = meta.asOf.slice(0, 10);
-  const answered =
-    question.asOf === '' ? report.answered : answeredThen(periodWords({ from: fetched, to: fetched }));
+  const answered = question.asOf === '' ? report.answered : answeredThen(dayWords(meta.asOf));
   const opens = (panel: string) => ({
     'aria-expanded': view.panel === panel,
     act: () => setView({ panel: view.panel === panel ? '' : panel }, true),

@@ -346,7 +346,7 @@ const FILTER: readonly FieldSpec[] = [
     name: 'filter',
     label: 'Filter',
     is: 'search',
-    help: 'Text or conditions: Date\u00a0>=\u00a02026-11-20 and Clicks between 10\u00a0and\u00a0999 and not Campaign\u00a0=\u00a0"Brand\u00a0A"',
+    help: 'Text or conditions: Date\u00a0>=\u00a02026-11-20 and Clicks between 10\u00a0and\u00a0999 and Campaign contains brand and not Campaign\u00a0=\u00a0"Brand\u00a0A"',
   },
 ];
 

@@ -114,6 +114,10 @@ export function periodWords({ from, to }: Period, weekdays = false): string {
   return `${of(from)}${first === last ? '' : ` ${first}`} to ${of(to)} ${last}`;
 }
 
+/** The day of a time, `4 Nov 2026`. @param iso UTC */
+export const dayWords = (iso: string): string =>
+  periodWords({ from: iso.slice(0, 10), to: iso.slice(0, 10) });
+
 /** The period of an answer; null if it has not both ends. */
 export function closedPeriod(period: Meta['period'] | undefined): Period | null {
   const { from = null, to = null } = period ?? {};
