@@ -21,7 +21,7 @@ it.each<[string, Partial<CacheStatus>, number, number?]>([
   ['30 days from the cache, 1 min 30 s old', { outcome: 'hit', tier: 'l1' }, 90, 30],
   ['1 day from the cache', { outcome: 'hit', tier: 'l1' }, 0, 1],
   ['from the cache, 10 s old; being refreshed', { outcome: 'stale' }, 10],
-  ['from the cache, 10 s old: the platform does not respond', { outcome: 'stale-if-error' }, 10],
+  ['from the cache, 10 s old: the platform does not answer', { outcome: 'stale-if-error' }, 10],
   ['fetched from the platform now', {}, 0],
   ['fetched from the platform now', { days: { fetched: 30, total: 30 } }, 0],
   ['17 days fetched now, 13 from the cache', { days: { fetched: 17, total: 30 } }, 0],

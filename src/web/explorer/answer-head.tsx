@@ -5,7 +5,7 @@ import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
 import type { Meta } from './parse.js';
 import { reportHref, thenWords, type Viewed } from './question.js';
-import { Known } from './report-rows.js';
+import { Known, type StaleWhy } from './report-rows.js';
 import { closedPeriod, toldPeriod } from './spans.js';
 
 interface HeadProps extends Viewed {
@@ -15,6 +15,8 @@ interface HeadProps extends Viewed {
   readonly size: string;
   /** Null: no report is there yet. */
   readonly meta: Meta | null;
+  /** Why it is an older answer, if it is one; null: not known. */
+  readonly why: StaleWhy;
   /** Before and after the button that copies the link. */
   readonly tools?: ComponentChildren;
   readonly moreTools?: ComponentChildren;
@@ -22,7 +24,16 @@ interface HeadProps extends Viewed {
   readonly children?: ComponentChildren;
 }
 
-export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ...viewed }: HeadProps) => (
+export const AnswerHead = ({
+  subject,
+  size,
+  meta,
+  why,
+  tools,
+  moreTools,
+  children,
+  ...viewed
+}: HeadProps) => (
   <Card>
     <div class="toolbar">
       <div>
@@ -41,7 +52,7 @@ export const AnswerHead = ({ subject, size, meta, tools, moreTools, children, ..
     </div>
     {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} />}
     {children}
-    {meta === null ? null : <Known meta={meta} isPast={viewed.question.asOf !== ''} />}
+    {meta === null ? null : <Known meta={meta} why={why} isPast={viewed.question.asOf !== ''} />}
   </Card>
 );
 

@@ -2,7 +2,15 @@
 import { span } from '../ui/format.js';
 import { counted } from './numbers.js';
 
-export type Answered = Readonly<{ words: string; tone: 'good' | 'warn' | 'info' }>;
+export interface Answered {
+  readonly words: string;
+  readonly tone: 'good' | 'warn' | 'info';
+  /** What it is if the platform fails: it is being refreshed, and does not tell. */
+  readonly ifAway?: Answered;
+}
+
+/** Of an older answer, as the platform failed. */
+export const isAwayIn = ({ tone }: Answered): boolean => tone === 'warn';
 
 /** @param headers `cache-status` (RFC 9211) and `age` are read. @param all days of the report; 0: not known */
 export function answeredBy(headers: { get(name: string): string | null }, all = 0): Answered {
@@ -10,9 +18,10 @@ export function answeredBy(headers: { get(name: string): string | null }, all = 
   const detail = /detail=("?)([^";]*)\1/.exec(status)?.[2] ?? '';
   const age = Number(headers.get('age') ?? 0);
   const old = age > 0 ? `, ${span(age)} old` : '';
-  if (/stale-if-error/.test(detail))
-    return { words: `from the cache${old}: the platform does not respond`, tone: 'warn' };
-  if (/stale/.test(detail)) return { words: `from the cache${old}; being refreshed`, tone: 'info' };
+  const away: Answered = { words: `from the cache${old}: the platform does not answer`, tone: 'warn' };
+  if (/stale-if-error/.test(detail)) return away;
+  if (/stale/.test(detail))
+    return { words: `from the cache${old}; being refreshed`, tone: 'info', ifAway: away };
   if (/;\s*hit\b/.test(status))
     return { words: `${all > 0 ? `${counted(all, 'day')} ` : ''}from the cache${old}`, tone: 'good' };
   const days = /days=(\d+)\/(\d+)/.exec(detail);

@@ -100,7 +100,8 @@ export function totalOf({ rows, meta }: Report, column: ReportColumn): number | 
   const told = totals === null ? null : cellOf(totals, column.name);
   if (typeof told === 'number') return told;
   const all = column.ratio === null || totals === null ? null : valueOver([totals], column);
-  return all ?? (column.noSum === null ? valueOver(rows, column) : null);
+  // The only row is the total, of people too.
+  return all ?? (column.noSum === null || rows.length === 1 ? valueOver(rows, column) : null);
 }
 
 /**

@@ -7,9 +7,36 @@ export interface KnownThen {
   readonly isWhole: boolean;
   /** Days that follow each other, in order. */
   readonly known: readonly Period[];
+  /** Those that were not known. */
+  readonly gaps: readonly Period[];
   /** From when on all days are known, in whole minutes, as a field has it; null: some never were. */
   readonly allFrom: string | null;
 }
+
+/** Days that follow each other, as periods. @param days in order */
+export function runsOf(days: readonly string[]): Period[] {
+  const runs: Period[] = [];
+  for (const day of days) {
+    const last = runs.at(-1);
+    if (last !== undefined && dayAfter(last.to, 1) === day) runs.splice(-1, 1, { from: last.from, to: day });
+    else runs.push({ from: day, to: day });
+  }
+  return runs;
+}
+
+/** The periods that all lists have, in the order of the first. @param lists of periods that do not overlap */
+export const commonRuns = ([first = [], ...others]: readonly (readonly Period[])[]): Period[] =>
+  others.reduce<Period[]>(
+    (common, list) =>
+      common.flatMap((one) =>
+        list.flatMap((other) => {
+          const from = one.from > other.from ? one.from : other.from;
+          const to = one.to < other.to ? one.to : other.to;
+          return from <= to ? [{ from, to }] : [];
+        }),
+      ),
+    [...first],
+  );
 
 /** @param atMs the earlier time */
 export function knownThen({ data }: Pick<Revisions, 'data'>, atMs: number): KnownThen {
@@ -19,21 +46,16 @@ export function knownThen({ data }: Pick<Revisions, 'data'>, atMs: number): Know
   }));
   // The gateway has another reason.
   if (firsts.every(({ firstMs }) => firstMs <= atMs))
-    return { isWhole: firsts.length > 0, known: [], allFrom: null };
-  const known: Period[] = [];
-  for (const { date, firstMs } of firsts) {
-    if (firstMs > atMs) continue;
-    const last = known.at(-1);
-    if (last !== undefined && dayAfter(last.to, 1) === date)
-      known.splice(-1, 1, { from: last.from, to: date });
-    else known.push({ from: date, to: date });
-  }
+    return { isWhole: firsts.length > 0, known: [], gaps: [], allFrom: null };
+  const known = runsOf(firsts.flatMap(({ date, firstMs }) => (firstMs > atMs ? [] : date)));
+  const gaps = runsOf(firsts.flatMap(({ date, firstMs }) => (firstMs > atMs ? date : [])));
   const allMs = Math.max(...firsts.map(({ firstMs }) => firstMs));
   // Rounded up, as the field has no seconds.
   const minuteMs = Math.ceil(allMs / 60_000) * 60_000;
   return {
     isWhole: false,
     known,
+    gaps,
     allFrom: Number.isFinite(allMs) ? new Date(minuteMs).toISOString().slice(0, 16) : null,
   };
 }

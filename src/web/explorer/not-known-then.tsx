@@ -3,6 +3,7 @@ import { Refused } from '../ui/api.js';
 import { Looking } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import type { Revisions } from './changed.js';
+import { KnownDays } from './known-days.js';
 import { knownThen } from './known-then.js';
 import { numbers } from './numbers.js';
 import {
@@ -47,14 +48,15 @@ const NumbersOfNow = ({ question, view }: Pick<Viewed, 'question' | 'view'>) => 
   </a>
 );
 
-interface NotKnownProps extends Pick<Viewed, 'question' | 'view'> {
+interface NotKnownProps extends Viewed {
   readonly error: Refused;
 }
 
 /** More are not worth a choice. */
 const MOST_LINKS = 5;
 
-export function NotKnownThen({ question, view, error }: NotKnownProps) {
+export function NotKnownThen({ error, ...viewed }: NotKnownProps) {
+  const { question, view } = viewed;
   const revisions = useGet<Revisions>(aboutPath('revisions', { ...question, asOf: '' }));
   if (revisions.loading) return <Looking>Looking up which days were known then …</Looking>;
   const then = thenWords(question.asOf);
@@ -62,7 +64,9 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
   // Only the gateway knows when a day of the account ends: not before this time, in whichever zone.
   const atMs = Date.parse(isDay ? `${question.asOf}T10:00:00Z` : instantOf(question.asOf));
   const found = knownThen({ data: revisions.value?.data ?? [] }, atMs);
-  const { known, allFrom } = isDay ? { ...found, allFrom: null } : found;
+  const { known, gaps, allFrom } = isDay ? { ...found, allFrom: null } : found;
+  if (view.gaps === '1' && known.length > 0) return <KnownDays {...viewed} {...{ known, gaps }} />;
+  const count = known.flatMap((days) => daysOf(days)).length;
   const isSaid = known.length > 0 || allFrom !== null;
   return (
     <div class="note warn stack" role="alert">
@@ -72,11 +76,17 @@ export function NotKnownThen({ question, view, error }: NotKnownProps) {
           ? error.problem.detail
           : known.length === 0
             ? `None of these days was known on ${then}.`
-            : `${isDay ? 'These days were' : toldCount(known)} known on ${then}: ${toldRuns(known)}.`}
+            : `${isDay ? 'These days were' : toldCount(count)} known on ${then}: ${toldRuns(known)}.`}
         {allFrom === null ? '' : ` All of them are known from ${thenWords(allFrom)} on.`}
       </p>
       <p class="row">
-        <Runs {...{ known, question, view }} />
+        {known.length < 2 ? (
+          <Runs {...{ known, question, view }} />
+        ) : (
+          <a class="button" href={reportHref(question, { ...view, gaps: '1' })}>
+            Show the {numbers.whole(count)} days that were known
+          </a>
+        )}
         {allFrom === null ? null : (
           <a class="button" href={reportHref({ ...question, asOf: allFrom }, view)}>
             Show all as they were on {thenWords(allFrom)}
@@ -103,10 +113,12 @@ function ByDateOnly({ question, view, atMs }: Pick<Viewed, 'question' | 'view'> 
 
 interface RunsProps extends Pick<Viewed, 'question' | 'view'> {
   readonly known: readonly Period[];
+  /** Behind the days, ` for all`. */
+  readonly behind?: string;
 }
 
 /** Links to the days that are known. */
-export const Runs = ({ known, question, view }: RunsProps) => (
+export const Runs = ({ known, question, view, behind = '' }: RunsProps) => (
   <>
     {known.slice(0, MOST_LINKS).map((days) => (
       <a
@@ -115,6 +127,7 @@ export const Runs = ({ known, question, view }: RunsProps) => (
         href={reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view)}
       >
         Show {periodWords(days)}
+        {behind}
       </a>
     ))}
   </>
@@ -127,7 +140,6 @@ export const toldRuns = (known: readonly Period[]): string =>
     .join(', ') + (known.length > MOST_LINKS ? ` and ${numbers.whole(known.length - MOST_LINKS)} more` : '');
 
 /** `Only 2 of these days were` */
-function toldCount(known: readonly Period[]): string {
-  const count = known.flatMap((days) => daysOf(days)).length;
+function toldCount(count: number): string {
   return count === 1 ? 'Only 1 of these days was' : `Only ${numbers.whole(count)} of these days were`;
 }

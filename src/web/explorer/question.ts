@@ -22,7 +22,7 @@ export interface Question {
 
 /** Members of the view that another question keeps. */
 const KEPT = ['metric', 'by', 'shape', 'lines', 'against', 'weekdays', 'otherFrom', 'otherTo'] as const;
-const VIEW = [...KEPT, 'sort', 'filter', 'panel', 'tool', 'between'] as const;
+const VIEW = [...KEPT, 'sort', 'filter', 'panel', 'tool', 'between', 'gaps'] as const;
 
 /** At once: each is a report of its own. */
 export const MOST_ADVERTISERS = 20;
@@ -32,7 +32,7 @@ export const MOST_ADVERTISERS = 20;
  * advertisers: `split`, else one for each; `sort`: a column, with `-` in front for descending; `against`: `previous`,
  * `month`, `days`, `year`, `custom` or empty; `weekdays`: `1` aligns both periods by weekday; `otherFrom`, `otherTo`: the days of `custom`;
  * `panel`: `explain`, `code` or `diff`; `tool`: of the panel `code`; `between`: the two moments of a diff, as UTC times,
- * `first` or `latest`.
+ * `first` or `latest`; `gaps`: `1` shows what was known at an earlier time, without the days that were not.
  */
 export type ViewState = Readonly<Record<(typeof VIEW)[number], string>>;
 

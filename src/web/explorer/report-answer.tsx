@@ -13,7 +13,7 @@ import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
-import { isAway, PlatformAway } from './platform-away.js';
+import { isAway, PlatformAway, useStaleWhy } from './platform-away.js';
 import { aboutPath, pathOf, type Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
@@ -79,7 +79,9 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
 function OneHead({ report, ...viewed }: AnsweredProps) {
   const { question, about, view, setView } = viewed;
   const { meta } = report;
-  const answered = question.asOf === '' ? report.answered : answeredThen(dayWords(meta.asOf));
+  const why = useStaleWhy(question.asOf === '' ? [report.answered] : []);
+  const now = (why === 'away' ? report.answered.ifAway : undefined) ?? report.answered;
+  const answered = question.asOf === '' ? now : answeredThen(dayWords(meta.asOf));
   const opens = (panel: string) => ({
     'aria-expanded': view.panel === panel,
     act: () => setView({ panel: view.panel === panel ? '' : panel }, true),
@@ -90,6 +92,7 @@ function OneHead({ report, ...viewed }: AnsweredProps) {
       subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
       size={counted(meta.rowCount, 'row')}
       meta={meta}
+      why={why}
       tools={
         <>
           <Button

@@ -166,7 +166,11 @@ function AdvertiserField({ id, advertisers, set }: AdvertiserProps) {
         value={typed ?? name}
         placeholder={name}
         onFocus={() => setTyped('')}
-        onBlur={() => setTyped(null)}
+        onBlur={() => {
+          // Some browsers do not say that a suggestion was taken; what is typed is whole when the field is left.
+          if (typed !== null && typed.trim() !== '') set(idIn(typed, advertisers), true);
+          setTyped(null);
+        }}
         onInput={({ currentTarget: { value }, inputType = CHOSEN }: TargetedInputEvent<HTMLInputElement>) => {
           setTyped(value);
           if (value.trim() !== '') set(idIn(value, advertisers), inputType === CHOSEN);

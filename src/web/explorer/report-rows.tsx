@@ -1,6 +1,7 @@
 /** Warnings about the numbers of a report, its chart and its rows. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { moment } from '../ui/format.js';
 import { Empty, Figure, Figures } from '../ui/parts.js';
 import { chosenFirst, currencyOf, type ReportColumn, SAMPLE, widthOf } from './columns.js';
 import { totalOf } from './compare.js';
@@ -111,10 +112,19 @@ interface KnownProps {
   readonly meta: Meta;
   /** Whether the numbers are those of an earlier time. */
   readonly isPast?: boolean;
+  /** Of an older answer: why it is older; null: not known. */
+  readonly why?: StaleWhy;
 }
 
+export type StaleWhy = 'away' | 'refreshed' | null;
+
+const STALE_WORDS = {
+  away: 'the platform does not answer. Newer ones are shown when it does.',
+  refreshed: 'they are being refreshed. Show the report again in a moment.',
+} as const;
+
 /** Warnings about the numbers. */
-export function Known({ meta, isPast = false }: KnownProps) {
+export function Known({ meta, isPast = false, why = null }: KnownProps) {
   const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
   // Only a report by date says from which day on.
   const isOpen = first === undefined && !meta.final && meta.period !== null && !meta.split.includes('date');
@@ -134,7 +144,8 @@ export function Known({ meta, isPast = false }: KnownProps) {
       ) : null}
       {stale ? (
         <li class="note warn">
-          Some data is no longer fresh: it is being refreshed, or the platform failed.
+          The oldest of these numbers are of {moment(meta.asOf)}
+          {why === null ? ', and no longer fresh.' : `: ${STALE_WORDS[why]}`}
         </li>
       ) : null}
       {warnings.map(({ code, message }) => (

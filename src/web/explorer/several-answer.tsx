@@ -5,6 +5,7 @@ import { CompareReport } from './compare-report.js';
 import { useIsForbidden } from './forbidden.js';
 import { isNotKnownThen } from './not-known-then.js';
 import { counted } from './numbers.js';
+import { KnownOfAll, useStaleWhy } from './platform-away.js';
 import type { Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { combine } from './several.js';
@@ -29,6 +30,9 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
   }, [parts]);
   const report = useMemo(() => (parts.length === 0 ? null : combine(parts)), [parts]);
   const [first, ...others] = parts.map(({ id }) => id);
+  const why = useStaleWhy(
+    several.loads.flatMap((load) => (load.is === 'loaded' ? load.report.answered : [])),
+  );
   const isDone = !several.loads.some(isOpen);
   return (
     <>
@@ -37,6 +41,7 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
         subject={counted(several.loads.length, 'advertiser')}
         size={report === null ? 'Asked one after another' : counted(report.meta.rowCount, 'row')}
         meta={report?.meta ?? null}
+        why={why}
       >
         <Progress
           several={several}
@@ -47,6 +52,7 @@ export function SeveralAnswer({ tell, ...props }: SeveralProps) {
               (load.is === 'failed' && !isForbidden(load.error, load.id) && !isNotKnownThen(load.error)),
           )}
         />
+        {isDone ? <KnownOfAll {...props} loads={several.loads} /> : null}
         <AdvertisersTable {...props} loads={several.loads} parts={parts} />
         <p class="small quiet">
           What changed, code, pins and the state of the cache are of one advertiser: open one by its name.

@@ -18,6 +18,7 @@ import { allColumnsOf, valueOver } from './measures.js';
 import { isNotKnownThen } from './not-known-then.js';
 import { differsRounded, ROUNDED } from './numbers.js';
 import type { Row } from './parse.js';
+import { AwayWords, isAway } from './platform-away.js';
 import { ofOne, reportHref, type Viewed } from './question.js';
 import { currenciesIn, type Part } from './several.js';
 import type { Load } from './use-several.js';
@@ -152,7 +153,9 @@ function Advertiser({ question, view, line: { load, title } }: TableProps & { re
           ? 'Your team may not see it.'
           : isNotKnownThen(load.error)
             ? load.error.problem.detail
-            : wordsWithId(load.error);
+            : isAway(load.error, question)
+              ? null
+              : wordsWithId(load.error);
   return (
     <span>
       <a href={reportHref(ofOne(question, load.id), view)}>
@@ -160,7 +163,11 @@ function Advertiser({ question, view, line: { load, title } }: TableProps & { re
       </a>{' '}
       <span class="small quiet">{load.id}</span>{' '}
       <span class={load.is === 'failed' ? 'small fault' : 'small quiet'}>
-        <bdi>{words}</bdi>
+        {load.is === 'failed' && isAway(load.error, question) ? (
+          <AwayWords error={load.error} />
+        ) : (
+          <bdi>{words}</bdi>
+        )}
       </span>
     </span>
   );

@@ -1,5 +1,6 @@
 /** Reports of several advertisers as one. Nothing is added that does not add up. Pure. */
 import { type Meta, type Report, type Row, rowWith } from './parse.js';
+import type { Period } from './question.js';
 
 /** The report of one advertiser. */
 export interface Part {
@@ -13,20 +14,42 @@ export interface Part {
 export function combine(parts: readonly Part[]): Report {
   const metas = parts.map(({ report }) => report.meta);
   const { totals: _, revision: _of, ...first } = metas[0] as Meta;
-  const provisional = metas.flatMap(({ firstProvisionalDate: day }) => day ?? []).sort();
   const split = [...new Set(['advertiser', ...metas.flatMap((meta) => meta.split)])];
   return {
     rows: parts.flatMap(rowsOf),
     meta: {
       ...first,
+      ...joined(metas),
       split,
-      period: periodOf(metas),
-      rowCount: metas.reduce((sum, { rowCount }) => sum + rowCount, 0),
-      final: metas.every(({ final }) => final),
-      stale: metas.some(({ stale }) => stale),
       warnings: parts.flatMap(warningsOf),
-      ...(provisional[0] === undefined ? {} : { firstProvisionalDate: provisional[0] }),
     },
+  };
+}
+
+/** Reports of other days, with the same question, as one. @param reports at least one, in order */
+export function combineDays(reports: readonly Report[], period: Period): Report {
+  const metas = reports.map(({ meta }) => meta);
+  const { totals: _, revision: _of, ...first } = metas[0] as Meta;
+  const warnings = metas.flatMap(({ warnings = [] }) => warnings);
+  const isNew = ({ message }: (typeof warnings)[number], at: number) =>
+    warnings.findIndex((other) => other.message === message) === at;
+  return {
+    rows: reports.flatMap(({ rows }) => rows),
+    meta: { ...first, ...joined(metas), period, warnings: warnings.filter(isNew) },
+  };
+}
+
+/** What all say together. */
+function joined(metas: readonly Meta[]) {
+  const [provisional] = metas.flatMap(({ firstProvisionalDate: day }) => day ?? []).sort();
+  const [oldest = ''] = metas.map(({ asOf }) => asOf).sort();
+  return {
+    asOf: oldest,
+    period: periodOf(metas),
+    rowCount: metas.reduce((sum, { rowCount }) => sum + rowCount, 0),
+    final: metas.every(({ final }) => final),
+    stale: metas.some(({ stale }) => stale),
+    ...(provisional === undefined ? {} : { firstProvisionalDate: provisional }),
   };
 }
 
