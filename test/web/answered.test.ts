@@ -1,7 +1,7 @@
 /** How the explorer says how a report was answered, by the gateway's own headers. */
 import { expect, it } from 'vitest';
 import { type CacheStatus, writeCacheStatus } from '../../src/outcome.js';
-import { answeredBy } from '../../src/web/explorer/answered.js';
+import { answeredBy, isAwayIn } from '../../src/web/explorer/answered.js';
 
 const NONE: CacheStatus = {
   outcome: 'miss',
@@ -34,4 +34,17 @@ it.each<[string, Partial<CacheStatus>, number, number?]>([
   ['already fetched for another report, 5 s old; no extra call', { days: { fetched: 0, total: 30 } }, 5],
 ])('%s', (words, status, age, all) => {
   expect(said(status, age, all)).toBe(words);
+});
+
+it('an answer that is being refreshed has the words for a platform that fails meanwhile', () => {
+  const of = (outcome: CacheStatus['outcome']) => {
+    const headers = { 'cache-status': writeCacheStatus({ ...NONE, outcome }), age: '10' };
+    return answeredBy(new Headers(headers));
+  };
+  expect(of('stale').ifAway).toEqual(of('stale-if-error'));
+  expect([isAwayIn(of('stale')), isAwayIn(of('stale-if-error')), of('hit').ifAway]).toEqual([
+    false,
+    true,
+    undefined,
+  ]);
 });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Revisions } from '../../src/web/explorer/changed.js';
-import { knownThen } from '../../src/web/explorer/known-then.js';
+import { commonRuns, knownThen, runsOf } from '../../src/web/explorer/known-then.js';
 import { dayAfter, daysOf, type Period } from '../../src/web/explorer/question.js';
 import { BY_DATE, HOUR, historyScene, PERIOD } from '../gateway/history-scene.js';
 import { listenGateway } from '../support/listen-gateway.js';
@@ -294,16 +294,53 @@ it('of days the first time that all were known is when the last of them was firs
               ...(wasVoid ? { void: 'cut' } : {}),
             })),
         }));
-      const { isWhole, known, allFrom } = knownThen({ data } as unknown as Revisions, at * MINUTE);
+      const { isWhole, known, gaps, allFrom } = knownThen({ data } as unknown as Revisions, at * MINUTE);
       const firsts = all.map((one) => (one.wasVoid ? Number.POSITIVE_INFINITY : Math.min(...one.known)));
       const last = Math.max(...firsts);
       const isAll = last <= at;
       const expected = all.flatMap(({ date }, index) => ((firsts[index] as number) <= at ? date : []));
       expect(isWhole).toBe(isAll);
       expect(known.flatMap((days) => daysOf(days))).toEqual(isAll ? [] : expected.toSorted());
+      const others = all.flatMap(({ date }) => (expected.includes(date) ? [] : date));
+      expect(gaps.flatMap((days) => daysOf(days))).toEqual(others.toSorted());
       expect(allFrom).toBe(isAll || last === Number.POSITIVE_INFINITY ? null : fieldOf(last * MINUTE));
       for (const [index, { from }] of known.entries())
         if (index > 0) expect(dayAfter((known[index - 1] as Period).to, 1) < from).toBe(true);
     }),
   );
+});
+
+it('the days that all lists of periods have are those in each of them', () => {
+  const day = fc.nat(20).map((at) => dayAfter('2026-01-01', at));
+  const lists = fc.array(fc.uniqueArray(day), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(lists, (all) => {
+      const common = commonRuns(all.map((days) => runsOf(days.toSorted())));
+      const [first = [], ...others] = all;
+      const expected = first.filter((one) => others.every((days) => days.includes(one))).toSorted();
+      expect(common.flatMap((days) => daysOf(days))).toEqual(expected);
+    }),
+  );
+  expect(commonRuns([])).toEqual([]);
+});
+
+it('a person who asks for a time when days between others were not known opens all that were, with the gap named', async () => {
+  const { gateway, key, ask } = await historyScene();
+  const dayOf = (day: number) => BY_DATE.replace(PERIOD, `dateFrom=2026-11-${day}&dateTo=2026-11-${day}`);
+  await ask(dayOf(17));
+  await ask(dayOf(19));
+  const then = fieldOf(gateway.clock.now());
+  gateway.clock.advance(HOUR);
+  await ask(BY_DATE);
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&asOf=${then}`;
+  const { page, shots, axe } = await signedIn(url, 'Team key', key);
+  await page.getByRole('link', { name: 'Show the 2 days that were known' }).click();
+  await page
+    .getByText('1 day is missing, as not known then: 18 Nov 2026. Sums are of the other days.')
+    .waitFor();
+  await page.getByRole('heading', { name: /17 Nov to 19 Nov 2026/ }).waitFor();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(2);
+  expect(await axe()).toEqual([]);
+  await shots('explorer-known-days');
 });

@@ -96,7 +96,7 @@ function ByDateToo({ question, view }: Pick<Viewed, 'question' | 'view'>) {
   const known = runsOf(kept);
   return (
     <>
-      <p>This period is not kept as a whole. By date as well, {knownWords(known)}</p>
+      <p>This period is not kept as a whole. By date as well it is: {toldRuns(known)}.</p>
       <p class="row">
         {kept.length === days?.length ? (
           <a class="button" href={reportHref(byDate, shown)}>

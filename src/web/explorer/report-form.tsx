@@ -56,7 +56,7 @@ function useDraft({ question, ask, setStanding }: Pick<FormProps, 'question' | '
     const next = change(part);
     if (faultOf(next) !== null || next.others.length > 0 || next.asOf !== '') return;
     refuse(null);
-    ask(next);
+    if (JSON.stringify(next) !== place) ask(next);
   };
   /** @returns whether it can be asked */
   const submit = (asked: Question): boolean => {

@@ -1,0 +1,71 @@
+/** The explorer while the platform does not answer: one sentence for it, and what is known as links. */
+import { expect, it } from 'vitest';
+import { totalOf } from '../../src/web/explorer/compare.js';
+import { allColumnsOf } from '../../src/web/explorer/measures.js';
+import type { Meta } from '../../src/web/explorer/parse.js';
+import { BY_DATE, historyScene, PERIOD } from '../gateway/history-scene.js';
+import { listenGateway } from '../support/listen-gateway.js';
+import { HOUR } from '../support/test-clock.js';
+import { signedIn } from './people.js';
+
+const REPORT = 'explorer#/report?endpoint=campaigns%2Fget';
+const AWAY = { kind: 'status', status: 503, times: 0 } as const;
+const days = (from: number, to: number) => `dateFrom=2026-11-${from}&dateTo=2026-11-${to}`;
+
+it('of several advertisers the days that all know are one link, and no parameter is named', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE.replace(PERIOD, days(17, 18)));
+  await ask(BY_DATE.replace(PERIOD, days(18, 19)).replace('advertiserId=1', 'advertiserId=2'));
+  gateway.simulator.fault(AWAY);
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&advertiserId=2`;
+  const { page, shots } = await signedIn(url, 'Team key', key);
+  await page.getByText('0 of 2 advertisers.').waitFor();
+  const table = page.getByRole('region', { name: 'Advertisers', exact: true });
+  await table.getByText('The platform does not answer. Known: 17 Nov to 18 Nov 2026.').waitFor();
+  await table.getByText('The platform does not answer. Known: 18 Nov to 19 Nov 2026.').waitFor();
+  expect(await table.innerText()).not.toMatch(/dateFrom|Repeat|503/);
+  await shots('explorer-several-away');
+  await page.getByRole('link', { name: 'Show 18 Nov 2026 for all' }).click();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(2);
+});
+
+it('a report that is not by date leads to the one by date, whose days are known', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE);
+  gateway.simulator.fault(AWAY);
+  const url = `${await listenGateway(gateway)}/${REPORT}&advertiserId=1&${PERIOD}`;
+  const { page } = await signedIn(url, 'Team key', key);
+  const alert = page.getByRole('alert').filter({ hasText: 'The platform does not answer.' });
+  await alert.getByText('By date as well it is: 17 Nov to 19 Nov 2026.').waitFor();
+  await alert.getByRole('link', { name: 'Show it by date as well' }).click();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(3);
+});
+
+it('an older answer says that the platform does not answer, in its origin and in the warning', async () => {
+  const { gateway, key, ask } = await historyScene();
+  const query = BY_DATE.replace(PERIOD, days(20, 20));
+  await ask(query);
+  gateway.simulator.fault(AWAY);
+  gateway.clock.advance(HOUR);
+  for (const id of [5, 6, 7, 8]) await ask(BY_DATE.replace('advertiserId=1', `advertiserId=${id}`));
+  const url = `${await listenGateway(gateway)}/${REPORT}&${query}`;
+  const { page } = await signedIn(url, 'Team key', key);
+  await page
+    .getByRole('button', { name: /^from the cache, .* old: the platform does not answer$/ })
+    .waitFor();
+  await page
+    .getByText(/^The oldest of these numbers are of [\d-]+ [\d:]+ UTC: the platform does not answer\./)
+    .waitFor();
+  expect(await page.getByText('being refreshed').count()).toBe(0);
+});
+
+it('the only row is the total, of people too', () => {
+  const rows = [{ date: '2026-11-20', clicks: 3, reach: 2 }];
+  const { columns } = allColumnsOf(rows, null);
+  const reach = columns.find(({ name }) => name === 'reach');
+  if (reach === undefined) throw new Error('no reach');
+  const of = (some: typeof rows) => totalOf({ rows: some, meta: {} as Meta }, reach);
+  expect([of(rows), of([...rows, ...rows])]).toEqual([2, null]);
+});
