@@ -52,9 +52,7 @@ it('an older answer says that the platform does not answer, in its origin and in
   for (const id of [5, 6, 7, 8]) await ask(BY_DATE.replace('advertiserId=1', `advertiserId=${id}`));
   const url = `${await listenGateway(gateway)}/${REPORT}&${query}`;
   const { page } = await signedIn(url, 'Team key', key);
-  await page
-    .getByRole('button', { name: /^from the cache, .* old: the platform does not answer$/ })
-    .waitFor();
+  await page.getByText(/from the cache, .* old: the platform does not answer/).waitFor();
   await page
     .getByText(/^The oldest of these numbers are of [\d-]+ [\d:]+ UTC: the platform does not answer\./)
     .waitFor();
