@@ -391,6 +391,12 @@ export interface KnownPeriod {
   readonly to: string;
 }
 
+/** A limit of a team, as it was when it refused a request. */
+export interface TeamLimit {
+  readonly name: 'requestsPerMinute' | 'maxConcurrent' | 'upstreamCallsPerDay';
+  readonly value: number;
+}
+
 export interface GatewayErrorOptions {
   /** Shown to the caller instead of the catalogue's meaning. Must hold nothing secret. */
   readonly detail?: string;
@@ -404,6 +410,8 @@ export interface GatewayErrorOptions {
   readonly errors?: readonly FieldFault[];
   /** Its platform call was not made for lack of a free slot: too many waited, or it waited until its deadline. */
   readonly noSlot?: true;
+  /** Of the team, if that refused the request. */
+  readonly limit?: TeamLimit;
   /** Whole seconds, sent as `retry-after`. */
   readonly retryAfterS?: number;
   /** Days of the report that are answered without the platform, newest first; none: absent. */

@@ -1,5 +1,7 @@
 /** How a request was answered: one vocabulary for the `cache-status` header, the log, the metrics and the docs. */
 
+import type { TeamLimit } from './errors.js';
+
 export type Outcome =
   /** From the cache, fresh. */
   | 'hit'
@@ -109,6 +111,8 @@ export interface Ended {
   readonly tier: CacheStatus['tier'];
   /** Of the problem. */
   readonly code: string | null;
+  /** Of the team, if that refused the request. */
+  readonly limit: TeamLimit | null;
   readonly via: 'mcp' | null;
   readonly rows: number;
   readonly bytesOut: number;
@@ -127,13 +131,14 @@ const NEEDS_KEY = /^\/(?:api|gateway|mcp)(?:[/?]|$)/;
  * @param target path and query
  */
 export function classify(ended: Ended, status: number, target: string) {
-  const { team, subject, outcome, tier, code, via, rows, bytesOut, plainCalls, platformCalls } = ended;
+  const { team, subject, outcome, tier, code, via, rows, bytesOut, plainCalls, platformCalls, limit } = ended;
   const isError = status >= 400 || outcome === 'error' || outcome === 'failed';
   const isReport = isOfReport(outcome);
   return {
     team,
     outcome,
     bytesOut,
+    limit,
     /**
      * Reports, pass-through, calls about reports, tools, and whatever was refused. Probes, pages, `me`, series and session do
      * not count, nor does, without a key, what needs none: a browser asks for an icon.

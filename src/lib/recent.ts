@@ -44,23 +44,6 @@ const [STEP_MS, STEPS] = [10_000, 30];
 /** Of the last five minutes. */
 export const createRecentMinutes = (now: () => number) => createRecent(now, STEP_MS, STEPS);
 
-/** How often each name was noted within the last five minutes. @param now wall time */
-export function createRecentCounts(now: () => number) {
-  const counts = new Map<string, ReturnType<typeof createRecentMinutes>>();
-  return {
-    note(name: string): void {
-      const known = counts.get(name) ?? createRecentMinutes(now);
-      counts.set(name, known);
-      known.add(false);
-    },
-    counts(): Readonly<Record<string, number>> {
-      const found = [...counts].map(([name, recent]) => [name, recent.sum().all] as const);
-      for (const [name, count] of found) if (count === 0) counts.delete(name);
-      return Object.fromEntries(found.filter(([, count]) => count > 0));
-    },
-  };
-}
-
 /** Names noted within the last five minutes. @param now wall time */
 export function createRecentNames(now: () => number) {
   const notedAt = new Map<string, number>();

@@ -164,7 +164,7 @@ async function createParts(options: ServicesOptions) {
   const refusedKeys = createRefusedKeys(clock.now);
   const measured: Measured = {
     ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
-    ...{ recentReports: tally.recentReports, limitedTeams: tally.limitedTeams, refusedKeys },
+    ...{ recentReports: tally.recentReports, limitRefusals: tally.limitRefusals, refusedKeys },
     withoutSlot: () => withoutSlot.sum().failed,
     failures: () => ({ ...traffic.recentCalls.last(), ...tally.failedReports() }),
     keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,

@@ -6,6 +6,7 @@ import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
 import { CONDITIONS } from './conditions.js';
 import { Failures, joinFailures, NO_FAILURES, warningRow } from './failures.js';
 import { Finding, type HealthPart, LEVELS } from './finding.js';
+import { LimitRefusals } from './limit-refusals.js';
 import type { Measured } from './measured.js';
 import { RefusedCalls } from './refused-keys.js';
 
@@ -49,8 +50,7 @@ export interface ProcessHealth extends Conditions, Load, HeldToken {
   /** As this process knows it; null: well. `whole`: all parts. */
   readonly since: Readonly<Record<HealthPart | 'whole', Since | null>>;
   readonly failures: Failures;
-  /** Requests of each team that its limits refused within the last five minutes. */
-  readonly limitedTeams: Readonly<Record<string, number>>;
+  readonly limitRefusals: readonly LimitRefusals[];
   readonly refusedKeys: readonly RefusedCalls[];
   /** Unique among all processes. */
   readonly id: string;
@@ -94,7 +94,7 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
       recentWithoutSlot: gateway.withoutSlot(),
       since,
       failures: gateway.failures(),
-      limitedTeams: gateway.limitedTeams(),
+      limitRefusals: gateway.limitRefusals(),
       refusedKeys: gateway.refusedKeys.list(),
       ...held(),
     };
@@ -226,7 +226,7 @@ const Report = recordForm(
     ...eachLoad(() => Type.Optional(Type.Number())),
     since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
     failures: Type.Optional(Failures),
-    limitedTeams: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+    limitRefusals: Type.Optional(Type.Array(LimitRefusals)),
     refusedKeys: Type.Optional(Type.Array(RefusedCalls)),
     tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
@@ -254,7 +254,7 @@ function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
     ...eachLoad((name) => report[name] ?? 0),
     since: { ...eachPart((part) => report.since?.[part] ?? null), whole: report.since?.whole ?? null },
     failures: report.failures ?? NO_FAILURES,
-    limitedTeams: report.limitedTeams ?? {},
+    limitRefusals: report.limitRefusals ?? [],
     refusedKeys: report.refusedKeys ?? [],
     tokenId: report.tokenId ?? null,
     tokenSince: report.tokenSince ?? null,

@@ -1,4 +1,5 @@
 import type { Failures } from './failures.js';
+import type { LimitRefusals } from './limit-refusals.js';
 import type { RefusedCalls } from './refused-keys.js';
 
 export interface GaugeRow {
@@ -59,8 +60,7 @@ export interface Measured {
   readonly failures: () => Failures;
   /** Reports within the last five minutes, and those that could not be answered. */
   readonly recentReports: () => { readonly all: number; readonly failed: number };
-  /** Requests of each team that its limits refused within the last five minutes. */
-  readonly limitedTeams: () => Readonly<Record<string, number>>;
+  readonly limitRefusals: () => readonly LimitRefusals[];
   /** Calls of the last hour with keys that are not valid any more. */
   readonly refusedKeys: { list(): readonly RefusedCalls[] };
   /** Requests within the last five minutes whose platform call got no slot; in a verdict of all processes. */

@@ -1,3 +1,4 @@
+import type { TeamLimit } from '../errors.js';
 import { uptimeMs } from '../lib/time.js';
 import type { CacheStatus, Outcome } from '../outcome.js';
 import type { Who } from './audit.js';
@@ -92,6 +93,8 @@ export class Trace {
   tier: CacheStatus['tier'] = null;
   /** Problem code of the response. */
   code: string | null = null;
+  /** Of the team, if that refused the request. */
+  limit: TeamLimit | null = null;
   /** Known names that resemble passed-on parameters; never what was sent. */
   meant: readonly string[] = NONE;
   rows = 0;

@@ -327,7 +327,7 @@ describe('status notes teams that their limits refuse, at the level well:', () =
       return { notes, verdict };
     };
     const note =
-      'growth: 8 requests refused by its limit of 2 a minute or 20 at once within the last 5 minutes (to raise it: dsp-gateway teams update growth --requests-per-minute <number>, or --max-concurrent)';
+      'growth: 8 requests refused by its limit of 2 requests a minute within the last 5 minutes (to raise it: dsp-gateway teams update growth --requests-per-minute <number>)';
     await expect.poll(shown, { timeout: 20_000 }).toEqual({ notes: [note], verdict: WELL });
     clock.pass(6 * MINUTE);
     await expect.poll(shown, { timeout: 20_000 }).toEqual({ notes: [], verdict: WELL });
@@ -348,6 +348,34 @@ describe('status notes teams that their limits refuse, at the level well:', () =
     expect(await notes()).toEqual([`${spent}, 1 request refused within the last 5 minutes${raise}`]);
     gateway.clock.pass(13 * HOUR);
     expect(await notes()).toEqual([]);
+  });
+
+  it('which limit refused and its value then, also after an operator has changed it', async () => {
+    const limits = { requestsPerMinute: 30, upstreamCallsPerDay: 1 };
+    const { gateway, key } = await withTeam({}, { id: 'growth', limits });
+    for (const at of [10, 11, 12, 13]) await gateway.report(key, day(at));
+    for (let asked = 4; asked < 32; asked += 1) await gateway.report(key, day(10));
+    await gateway.manage('PATCH', '/teams/growth', {
+      limits: { requestsPerMinute: 600, upstreamCallsPerDay: 500 },
+    });
+    expect((await gateway.manage('GET', '/status')).notes).toEqual([
+      'growth: 3 requests refused by its limit of 1 platform calls a day within the last 5 minutes (the limit is 500 now)',
+      'growth: 2 requests refused by its limit of 30 requests a minute within the last 5 minutes (the limit is 600 now)',
+    ]);
+  });
+
+  it('requests at once, and not its requests a minute', async () => {
+    const platform = await startHeldPlatform(sends(ROWS));
+    const gateway = await gatewayAt(platform);
+    const key = await gateway.addTeam({ id: 'growth', limits: { maxConcurrent: 1 } });
+    const running = gateway.report(key, day(10));
+    await platform.arrived(1);
+    expect(outcomeOf(await gateway.report(key, day(11)))).toBe('429 rate_limited');
+    platform.release();
+    await running;
+    expect((await gateway.manage('GET', '/status')).notes).toEqual([
+      'growth: 1 request refused by its limit of 1 requests at once within the last 5 minutes (to raise it: dsp-gateway teams update growth --max-concurrent <number>)',
+    ]);
   });
 
   it('at most five, those with the most refused requests, and how many more there are', async () => {

@@ -9,6 +9,7 @@ export function endedRequest(changes: Partial<Ended> = {}): Ended {
     outcome: 'hit',
     tier: 'l1',
     code: null,
+    limit: null,
     via: null,
     rows: 0,
     bytesOut: 0,

@@ -48,7 +48,7 @@ const other = (changes: Partial<ProcessHealth> = {}): ProcessHealth => ({
   credential: 'ok',
   platform: 'ok',
   since: { store: null, credential: null, platform: null, whole: null },
-  limitedTeams: {},
+  limitRefusals: [],
   refusedKeys: [],
   failures: NO_FAILURES,
   tokenId: null,

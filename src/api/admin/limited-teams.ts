@@ -1,27 +1,33 @@
 /** Teams that their limits refuse: notes of `status`. */
+import type { TeamLimit } from '../../errors.js';
+import { groupBy } from '../../lib/group-by.js';
 import type { Services } from '../../server/services.js';
 import { whenAway } from '../../store/port.js';
 import type { Team } from '../../teams/auth/team.js';
 import type { ProcessHealth } from '../../telemetry/health.js';
+import { joinLimitRefusals, type LimitRefusals } from '../../telemetry/limit-refusals.js';
 
 const SHOWN = 5;
 
 /**
- * At most five teams, those with the most refused requests of the last five minutes first, and how many more there are. What a
- * team has left of the day is read of those only that are refused, or that are known to have used most of it.
+ * At most five teams, those with the most refused requests of the last five minutes first, and how many more there are: a note
+ * for each limit that refused, with its value then. What a team has left of the day is read of those only that are refused, or
+ * that are known to have used most of it.
  */
 export async function describeLimited(
   { directory, budgets, limits }: Pick<Services, 'directory' | 'budgets' | 'limits'>,
-  processes: readonly Pick<ProcessHealth, 'limitedTeams'>[],
+  processes: readonly Pick<ProcessHealth, 'limitRefusals'>[],
 ): Promise<readonly string[]> {
-  const refusals = new Map<string, number>();
-  for (const { limitedTeams } of processes)
-    for (const [id, count] of Object.entries(limitedTeams)) refusals.set(id, (refusals.get(id) ?? 0) + count);
+  const refusals = groupBy(
+    joinLimitRefusals(processes.flatMap((one) => one.limitRefusals)),
+    ({ team }) => team,
+  );
+  const sumOf = (all: readonly LimitRefusals[]) => all.reduce((sum, { requests }) => sum + requests, 0);
   const all = directory
     .teams()
-    .map((team) => ({ team, refused: refusals.get(team.id) ?? 0 }))
-    .filter(({ team, refused }) => refused > 0 || budgets.isNearlySpent(team))
-    .sort((one, other) => other.refused - one.refused);
+    .map((team) => ({ team, refused: refusals.get(team.id) ?? [] }))
+    .filter(({ team, refused }) => refused.length > 0 || budgets.isNearlySpent(team))
+    .sort((one, other) => sumOf(other.refused) - sumOf(one.refused));
   const notes = await Promise.all(
     all.slice(0, SHOWN).map(async ({ team, refused }) => {
       const { left } = await limits.shares.status(team).catch(whenAway(() => ({ left: 1 })));
@@ -30,23 +36,41 @@ export async function describeLimited(
   );
   const rest = all.length - SHOWN;
   return [
-    ...notes.filter((note) => note !== null),
+    ...notes.flat(),
     ...(rest > 0 ? [`${rest} more ${rest === 1 ? 'team' : 'teams'} at or near a limit`] : []),
   ];
 }
 
-/** @returns null if nothing was refused and calls are left */
-function describe({ id, limits, managedBy }: Team, refused: number, isSpent: boolean): string | null {
-  if (refused === 0 && !isSpent) return null;
-  const { requestsPerMinute, maxConcurrent, upstreamCallsPerDay } = limits;
-  const requests = `${refused} ${refused === 1 ? 'request' : 'requests'} refused`;
-  const raise = (flags: string) =>
-    managedBy === undefined
-      ? `to raise it: dsp-gateway teams update ${id} ${flags}`
-      : 'to raise it, change the file of teams and apply it';
-  const within = 'within the last 5 minutes';
-  if (!isSpent)
-    return `${id}: ${requests} by its limit of ${requestsPerMinute} a minute or ${maxConcurrent} at once ${within} (${raise('--requests-per-minute <number>')}, or --max-concurrent)`;
-  const also = refused === 0 ? '' : `, ${requests} ${within}`;
-  return `${id} has used up its ${upstreamCallsPerDay} platform calls of today (until 00:00 UTC)${also} (${raise('--upstream-calls-per-day <number>')})`;
+const LIMITS: Readonly<Record<TeamLimit['name'], { readonly flag: string; readonly words: string }>> = {
+  requestsPerMinute: { flag: '--requests-per-minute', words: 'requests a minute' },
+  maxConcurrent: { flag: '--max-concurrent', words: 'requests at once' },
+  upstreamCallsPerDay: { flag: '--upstream-calls-per-day', words: 'platform calls a day' },
+};
+
+const WITHIN = 'within the last 5 minutes';
+
+/** @returns nothing if nothing was refused and calls are left */
+function describe(team: Team, refusals: readonly LimitRefusals[], isSpent: boolean): readonly string[] {
+  const { id, limits } = team;
+  const perDay = limits.upstreamCallsPerDay;
+  const ofDay = (one: LimitRefusals) =>
+    isSpent && one.limit === 'upstreamCallsPerDay' && one.value === perDay;
+  const also = refusals.filter(ofDay).map(({ requests }) => `, ${refused(requests)} ${WITHIN}`);
+  const spent = `${id} has used up its ${perDay} platform calls of today (until 00:00 UTC)${also} (${raise(team, 'upstreamCallsPerDay')})`;
+  const others = refusals.filter((one) => !ofDay(one));
+  return [
+    ...(isSpent ? [spent] : []),
+    ...others.map(({ limit, value, requests }) => {
+      // What refused them may be mended already.
+      const now = limits[limit] === value ? raise(team, limit) : `the limit is ${limits[limit]} now`;
+      return `${id}: ${refused(requests)} by its limit of ${value} ${LIMITS[limit].words} ${WITHIN} (${now})`;
+    }),
+  ];
 }
+
+const refused = (count: number) => `${count} ${count === 1 ? 'request' : 'requests'} refused`;
+
+const raise = ({ id, managedBy }: Team, limit: TeamLimit['name']) =>
+  managedBy === undefined
+    ? `to raise it: dsp-gateway teams update ${id} ${LIMITS[limit].flag} <number>`
+    : 'to raise it, change the file of teams and apply it';

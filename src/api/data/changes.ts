@@ -10,6 +10,7 @@ import type { Feed, FeedBatch } from '../../reports/feed/feed.js';
 import { type Offset, writeOffset } from '../../reports/feed/offset.js';
 import { digest } from '../../reports/query/platform-call.js';
 import type { Services } from '../../server/services.js';
+import { minuteUsedUp } from '../../teams/limits/limits.js';
 import type { Count } from '../../telemetry/counters.js';
 import { getChanges } from '../operations/past.js';
 import { unlessAway } from './ask.js';
@@ -86,11 +87,7 @@ interface Follower extends Asked {
 /** Answers without messages are not charged: they are refused while none could be. @throws GatewayError `rate_limited` */
 function refuseFast({ limits }: Follow, { caller: { team } }: FollowedReader): void {
   const { left, resetS } = limits.rate(team);
-  if (left > 0) return;
-  throw new GatewayError('rate_limited', {
-    detail: `The team has used up its ${team.limits.requestsPerMinute} requests per minute.`,
-    retryAfterS: resetS,
-  });
+  if (left <= 0) throw minuteUsedUp(team, resetS);
 }
 
 async function head(f: Follow, reply: FastifyReply): Promise<FastifyReply> {

@@ -48,6 +48,7 @@ function sendProblem(error: GatewayError, request: FastifyRequest, reply: Fastif
 export function noteProblem(trace: Trace, error: GatewayError): void {
   trace.outcome = outcomeOfProblem(trace.isLookedUp, error.status, error.code);
   trace.code = error.code;
+  trace.limit = error.options.limit ?? null;
   if (error.options.noSlot) trace.callFailure = NO_SLOT;
   trace.cause = error.options.cause ?? error.options.internal;
 }

@@ -9,6 +9,7 @@ import { Check } from '../../telemetry/checks.js';
 import { Failures } from '../../telemetry/failures.js';
 import { Since } from '../../telemetry/health.js';
 import { Incident } from '../../telemetry/incidents.js';
+import { LimitRefusals } from '../../telemetry/limit-refusals.js';
 import { RefusedCalls } from '../../telemetry/refused-keys.js';
 import { Verdict } from '../../telemetry/verdict.js';
 import { closed, instant, integer, nullable, SHOWN_ACCOUNT, text, time, titled } from '../openapi/schemas.js';
@@ -193,9 +194,7 @@ const Status = titled('Status', {
         },
       ),
       failures: Failures,
-      limitedTeams: Type.Record(Type.String(), count, {
-        description: 'Requests of each team that its limits refused within the last five minutes.',
-      }),
+      limitRefusals: Type.Array(LimitRefusals),
       refusedKeys: Type.Array(RefusedCalls),
       tokenId: nullable(text('Id of the platform token in use.')),
       tokenSince: nullable(time),

@@ -97,6 +97,7 @@ export function createTeamLimits(
     const ofAll = here === all ? '' : `, this replica's part of ${all}`;
     throw new GatewayError('rate_limited', {
       detail: `The team has reached its limit of ${here} concurrent requests${ofAll}.`,
+      limit: { name: 'maxConcurrent', value: all },
       retryAfterS: 1,
     });
   }
@@ -105,10 +106,7 @@ export function createTeamLimits(
     const waitMs = await allowances.take(bucket);
     if (waitMs === null) return;
     leave();
-    throw new GatewayError('rate_limited', {
-      detail: `The team has used up its ${team.limits.requestsPerMinute} requests per minute.`,
-      retryAfterS: Math.ceil(waitMs / 1000),
-    });
+    throw minuteUsedUp(team, Math.ceil(waitMs / 1000));
   }
 
   async function chargePerson(id: string, standing: Standing, leave: () => void): Promise<void> {
@@ -159,6 +157,18 @@ export function createTeamLimits(
     concurrencyHere,
     concurrencyLeft,
   };
+}
+
+/** @param retryAfterS whole seconds until the next request is available */
+export function minuteUsedUp(
+  { limits: { requestsPerMinute: value } }: Team,
+  retryAfterS: number,
+): GatewayError {
+  return new GatewayError('rate_limited', {
+    detail: `The team has used up its ${value} requests per minute.`,
+    limit: { name: 'requestsPerMinute', value },
+    retryAfterS,
+  });
 }
 
 /** A caller who enters. */
@@ -219,6 +229,7 @@ export function createDailyShares(
   const exhausted = ({ limits }: Team) =>
     new GatewayError('upstream_budget_exhausted', {
       detail: `The team has used up its ${limits.upstreamCallsPerDay} platform calls of this UTC day; cached reports are still served.`,
+      limit: { name: 'upstreamCallsPerDay', value: limits.upstreamCallsPerDay },
       retryAfterS: Math.max(1, Math.ceil((resetMs() - clock.now()) / 1000)),
     });
 

@@ -5,11 +5,12 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { createRecentCounts, createRecentMinutes, createRecentNames } from '../../lib/recent.js';
+import { createRecentMinutes, createRecentNames } from '../../lib/recent.js';
 import { repeat } from '../../lib/repeat.js';
 import { type Counted, isOfReport } from '../../outcome.js';
 import { createCountBatches } from '../../store/count-batches.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../store/port.js';
+import { createLimitRefusals } from '../../telemetry/limit-refusals.js';
 import { AT, addRequest, type Cell, emptyCell, grow, laterBy, mergeInto, raise } from './cell.js';
 import { ALL, keptMsOf, MINUTE_MS, minutesKeptMs, NO_KEY, SECOND_MS, toBatch } from './groups.js';
 
@@ -103,8 +104,8 @@ export function createTally(options: TallyOptions) {
     },
     /** Of this process. */
     recentReports: reports.sum,
-    /** At this process, teams within the last five minutes: whose reports failed, and requests that limits refused by team. */
-    ...{ failedReports: reports.failed, limitedTeams: reports.limitedTeams },
+    /** At this process, teams within the last five minutes: whose reports failed, and what their limits refused. */
+    ...{ failedReports: reports.failed, limitRefusals: reports.limitRefusals },
     /** An attempt of a platform call, whoever answers the request. */
     addCall(team: string): void {
       const nowMs = clock.now();
@@ -169,11 +170,11 @@ function joinOld(cells: Map<number, Cell>, beforeMs: number): void {
 function createRecentReports(now: () => number) {
   const counts = createRecentMinutes(now);
   const teams = createRecentNames(now);
-  const limited = createRecentCounts(now);
+  const limited = createLimitRefusals(now);
   let failedAtMs: number | null = null;
   return {
-    add({ outcome, team, fault }: Pick<Counted, 'outcome' | 'team' | 'fault'>): void {
-      if (fault === 'rateLimited' && team !== null) limited.note(team);
+    add({ outcome, team, limit }: Pick<Counted, 'outcome' | 'team' | 'limit'>): void {
+      if (limit !== null && team !== null) limited.note(team, limit);
       if (!isOfReport(outcome)) return;
       const isFailed = outcome === 'failed';
       counts.add(isFailed);
@@ -183,6 +184,6 @@ function createRecentReports(now: () => number) {
     },
     sum: counts.sum,
     failed: () => ({ teams: teams.names(), reportFailedAtMs: failedAtMs }),
-    limitedTeams: limited.counts,
+    limitRefusals: limited.list,
   };
 }
