@@ -162,10 +162,35 @@ export function costOf({ reports, replicas, uptimeSeconds }: Counted): string {
   return `${failed} of ${all} ${recent === 1 ? 'report' : 'reports'} failed ${within}${over}`;
 }
 
+interface Asked {
+  readonly path: string;
+  readonly report?:
+    | {
+        readonly endpoint: string;
+        readonly split?: readonly string[] | undefined;
+        readonly from: string | null;
+        readonly to: string | null;
+      }
+    | undefined;
+}
+
+/** Of a request, `campaigns/get by date, campaign`; its path if it is none of a report. */
+export const reportOf = ({ report, path }: Asked): string =>
+  report === undefined
+    ? path
+    : `${report.endpoint}${report.split?.length ? ` by ${report.split.join(', ')}` : ''}`;
+
+/** Of the report of a request, `2026-11-01 to 2026-11-30` or its only day; null: without. */
+export function periodOf({ report }: Asked): string | null {
+  if (report === undefined || report.from === null) return null;
+  return report.from === report.to ? report.from : `${report.from} to ${report.to}`;
+}
+
 /** @param after of an audit entry. @returns why the attempt failed; null: it did not */
 export function failureOf(after: unknown): string | null {
-  const noted = after as { readonly verified?: unknown; readonly reason?: unknown } | null | undefined;
-  return noted?.verified === false ? String(noted.reason ?? 'The token could not be verified.') : null;
+  const noted = after as Readonly<Record<'verified' | 'failed' | 'reason', unknown>> | null | undefined;
+  if (noted?.verified !== false && noted?.failed !== true) return null;
+  return String(noted.reason ?? 'The token could not be verified.');
 }
 
 /** @returns differences as JSON or null, by paths such as `limits.requestsPerMinute`; lists are compared as a whole */

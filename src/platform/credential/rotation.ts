@@ -103,18 +103,35 @@ export class Rotation {
   }
 
   activate(force: boolean, actor: Actor, id?: string, caller?: AbortSignal): Promise<Vault> {
-    return this.options.keeper.move('token.activate', actor, (vault) => {
+    const step = (vault: Vault): Vault => {
       refuseGone(caller);
       if (id !== undefined && vault.active?.id === id) return vault;
       if (id !== undefined && vault.pending?.id !== id) throw superseded();
       return activate(vault, force, this.options.clock.now());
-    });
+    };
+    return this.#moveOrNote('token.activate', actor, step, id ?? this.options.keeper.vault().pending?.id);
   }
 
   rollback(force: boolean, actor: Actor): Promise<Vault> {
-    return this.options.keeper.move('token.rollback', actor, (vault) =>
-      rollback(vault, force, this.options.clock.now()),
-    );
+    const step = (vault: Vault) => rollback(vault, force, this.options.clock.now());
+    return this.#moveOrNote('token.rollback', actor, step, this.options.keeper.vault().previous?.id);
+  }
+
+  /** A refused step is audited too. @param id of the token that it is about; undefined: there is none */
+  async #moveOrNote(
+    action: string,
+    actor: Actor,
+    step: (vault: Vault) => Vault,
+    id?: string,
+  ): Promise<Vault> {
+    const { keeper } = this.options;
+    try {
+      return await keeper.move(action, actor, step);
+    } catch (error) {
+      if (error instanceof GatewayError && error.status === 409)
+        await keeper.note(action, actor, id ?? 'vault', { failed: true, reason: error.options.detail });
+      throw error;
+    }
   }
 
   discard(actor: Actor): Promise<Vault> {

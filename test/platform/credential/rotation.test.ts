@@ -32,6 +32,8 @@ describe('the steps of a rotation', () => {
     expect(secretsIn(scene)).toEqual({ active: second, pending: null, previous: first });
     expect((await scene.actions()).slice(3)).toEqual([
       'token.stage',
+      // Refused.
+      'token.activate',
       'token.verify',
       'token.activate',
       'token.rollback',
@@ -40,6 +42,22 @@ describe('the steps of a rotation', () => {
       'token.discard',
     ]);
   });
+});
+
+it('a step that is refused is in the audit, with its reason', async () => {
+  const scene = await openScene();
+  const { rotation } = scene;
+  await expect(rotation.rollback(false, ALICE)).rejects.toMatchObject({ status: 409 });
+  await expect(rotation.activate(false, ALICE)).rejects.toMatchObject({ status: 409 });
+  const { pending } = await rotation.stage(staged('new'), ALICE);
+  await expect(rotation.activate(false, ALICE)).rejects.toMatchObject({ status: 409 });
+  const failed = (reason: string) => ({ failed: true, reason });
+  expect((await scene.audit()).map(({ action, subject, after }) => [action, subject, after])).toMatchObject([
+    ['token.rollback', 'vault', failed('There is no previous token to go back to.')],
+    ['token.activate', 'vault', failed('There is no pending token.')],
+    ['token.stage', pending?.id, {}],
+    ['token.activate', pending?.id, failed('The pending token is not verified.')],
+  ]);
 });
 
 describe('a verification', () => {
