@@ -4,6 +4,7 @@ import type { Secret } from '../config/secret.js';
 import { statusOf } from '../errors.js';
 import { uptimeMs } from '../lib/time.js';
 import { classify } from '../outcome.js';
+import { writeQueryText } from '../reports/query/given-parameters.js';
 import type { Services } from '../server/services.js';
 import type { Log } from '../telemetry/logger.js';
 import { type AskedReport, NO_SLOT } from '../telemetry/trace.js';
@@ -119,12 +120,27 @@ export function createFinish(plane: PlaneName, services: Services): Finish {
 const MAX_ID_CHARS = 64;
 
 /** Endpoint and advertiser are whatever the caller sent. */
-function shownReport(
-  { endpoint, account, from, to }: AskedReport,
-  clean: Log['clean'],
-): NonNullable<TailLine['report']> {
+function shownReport(asked: AskedReport, clean: Log['clean']): NonNullable<TailLine['report']> {
+  const { endpoint, account, from, to, split } = asked;
+  const query = queryOf(asked);
   const advertiserId = account === null ? null : cleanText(account.slice(0, MAX_ID_CHARS), clean);
-  return { endpoint: cleanText(endpoint.slice(0, LOGGED_PATH_CHARS), clean), advertiserId, from, to };
+  const shown = cleanText(endpoint.slice(0, LOGGED_PATH_CHARS), clean);
+  return {
+    ...{ endpoint: shown, advertiserId, from, to, split },
+    ...(query === null ? {} : { target: `/api/v1/report/${shown}?${cleanText(query, clean)}` }),
+  };
+}
+
+const MAX_QUERY_CHARS = 1000;
+
+/** Null if it would not be the whole request: a body, unknown parameters, or too long to keep. */
+function queryOf({ method, members, passedOn, from, to }: AskedReport): string | null {
+  if (method !== 'GET' || passedOn.length > 0) return null;
+  const period = Object.entries({ dateFrom: from, dateTo: to }).flatMap(([name, value]) =>
+    value === null ? [] : [{ name, value }],
+  );
+  const query = writeQueryText([...members.flatMap(({ pairs }) => pairs), ...period]);
+  return query.length > MAX_QUERY_CHARS ? null : query;
 }
 
 /** The request's line in a tail. */

@@ -3,6 +3,7 @@ import type { AnswerOf } from '../api/operations/operation.js';
 import { findRequest, listRequests, tail } from '../api/operations/overview.js';
 import { parseObject } from '../lib/json.js';
 import { sleep } from '../lib/time.js';
+import { periodOf, reportOf } from '../lib/words.js';
 import { OUTCOMES } from '../outcome.js';
 import { call, type Given, steps } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
@@ -103,9 +104,6 @@ function shownLine(text: string, terminal: Terminal, json = false): string {
 
 type Failed = AnswerOf<typeof findRequest>;
 
-const periodOf = ({ report }: Failed): string =>
-  report === undefined || report.from === null ? '-' : `${report.from} to ${report.to}`;
-
 function describeRequests({ requests, more, searched, processes }: AnswerOf<typeof listRequests>): string {
   const unheard = searched < processes ? `${searched} of ${processes} processes answered in time.\n` : '';
   if (requests.length === 0) return `There are no such requests.\n${unheard}`;
@@ -114,9 +112,9 @@ function describeRequests({ requests, more, searched, processes }: AnswerOf<type
     ['team', ({ team }) => team ?? '-'],
     'status',
     ['problem', (one) => problemOf(one)],
-    ['report', ({ report, path }) => report?.endpoint ?? path],
+    ['report', reportOf],
     ['advertiser', ({ report }) => report?.advertiserId ?? '-'],
-    ['period', periodOf],
+    ['period', (one) => periodOf(one) ?? '-'],
     ['request id', 'requestId'],
   ]);
   const rest =
@@ -183,9 +181,12 @@ export const addRequestsCommands = group(
         ...(found.report === undefined
           ? []
           : ([
-              ['report', found.report.endpoint],
+              ['report', reportOf(found)],
               ['advertiser', found.report.advertiserId ?? '-'],
-              ['period', periodOf(found)],
+              ['period', periodOf(found) ?? '-'],
+              ...(found.report.target === undefined
+                ? []
+                : [['to repeat', `GET ${found.report.target}`] as const]),
             ] as const)),
         ['status', `${found.status} ${problemOf(found)}`],
         ['outcome', found.outcome ?? '-'],

@@ -70,6 +70,14 @@ export interface AskedReport {
   /** ISO days; null: without a period. */
   readonly from: string | null;
   readonly to: string | null;
+  readonly split: readonly string[];
+  readonly method: string;
+  /** Without the period. */
+  readonly members: readonly {
+    readonly pairs: readonly { readonly name: string; readonly value: string }[];
+  }[];
+  /** Unknown names, whose values may be anything. */
+  readonly passedOn: readonly unknown[];
 }
 
 /** Facts about one request, for its log line, headers and metrics. */

@@ -62,7 +62,10 @@ it('a failed request is shown by its id with its cause', async () => {
     status: 503,
     code: 'upstream_circuit_open',
     cause: 'status 500',
-    report: { endpoint: 'campaigns/get', advertiserId: '7', from: '2026-11-01', to: '2026-11-30' },
+    report: {
+      ...{ endpoint: 'campaigns/get', advertiserId: '7', from: '2026-11-01', to: '2026-11-30' },
+      ...{ split: ['date', 'campaign'], target: '/api/v1/report/campaigns/get?advertiserId=7' },
+    },
   };
   let asked: string | undefined;
   const server = createServer((request, response) => {
@@ -76,11 +79,14 @@ it('a failed request is shown by its id with its cause', async () => {
   expect([code, asked]).toEqual([0, '/admin/v1/requests/r1']);
   expect(stdout).toMatch(/^status +503 upstream_circuit_open \(status 500\)$/m);
   expect(stdout).toMatch(/^request +GET \/api\/v1\/x$/m);
-  expect(stdout).toMatch(/^report +campaigns\/get\nadvertiser +7\nperiod +2026-11-01 to 2026-11-30$/m);
+  expect(stdout).toMatch(
+    /^report +campaigns\/get by date, campaign\nadvertiser +7\nperiod +2026-11-01 to 2026-11-30\nto repeat +GET \/api\/v1\/report\/campaigns\/get\?advertiserId=7$/m,
+  );
 });
 
 it('failed requests are listed with what was asked, by whom, and their ids', async () => {
-  const report = { endpoint: 'campaigns/get', advertiserId: '7', from: '2026-11-01', to: '2026-11-30' };
+  const period = { from: '2026-11-01', to: '2026-11-30' };
+  const report = { endpoint: 'campaigns/get', advertiserId: '7', split: ['campaign'], ...period };
   const failed = { ...LINE, path: '/x', code: 'upstream_error', cause: 'status 500', report };
   const refused = { ...LINE, path: '/y', team: null, code: 'missing_api_key', requestId: 'r2' };
   let asked: string | undefined;
@@ -102,7 +108,7 @@ it('failed requests are listed with what was asked, by whom, and their ids', asy
   ]);
   const rows = stdout.split('\n').map((row) => row.replaceAll(/ {2,}/g, ' | ').trim());
   expect(rows.slice(2)).toEqual([
-    '2026-11-21T12:00:00.123Z | growth | 502 | upstream_error (status 500) | campaigns/get | 7 | 2026-11-01 to 2026-11-30 | r1',
+    '2026-11-21T12:00:00.123Z | growth | 502 | upstream_error (status 500) | campaigns/get by campaign | 7 | 2026-11-01 to 2026-11-30 | r1',
     '2026-11-21T12:00:00.123Z | - | 502 | missing_api_key | /y | - | - | r2',
     'and 4 more: narrow the list with --team or --since, or raise --limit',
     '1 of 2 processes answered in time.',

@@ -31,7 +31,21 @@ it('a report that is refused is listed with its advertiser and period, which the
   for (const one of [limited, forbidden])
     expect(one?.report).toMatchObject({ ...REPORT, from: expect.stringMatching(/^2026-/) });
   expect(unclear?.report).toBeUndefined();
-  await expect.poll(() => tailed.length).toBe(3);
+  const other = await gateway.report(key, `byDate=1&${FINAL}`);
+  expect(outcomeOf(other)).toBe('429 rate_limited');
+  const [byCampaign] = await listed(gateway);
+  expect([limited, byCampaign].map((one) => one?.report?.split)).toEqual([
+    ['campaign'],
+    ['date', 'campaign'],
+  ]);
+  expect(byCampaign?.report?.target?.split('?')).toEqual([
+    '/api/v1/report/campaigns/get',
+    'advertiserId=1&byCampaign=1&byDate=1&dateFrom=2026-11-01&dateTo=2026-11-15',
+  ]);
+  await gateway.report(key, `unknown=secret&${FINAL}`);
+  const [passedOn] = await listed(gateway);
+  expect(passedOn?.report).not.toHaveProperty('target');
+  await expect.poll(() => tailed.length).toBe(5);
   expect(JSON.stringify(tailed)).not.toContain('"report"');
   stop();
 });

@@ -248,6 +248,10 @@ export const FailedRequest = titled('FailedRequest', {
       advertiserId: nullable(Type.String(), 'The first one in the request; null: none.'),
       from: nullable(day('First day.'), 'Null: no period.'),
       to: nullable(day('Last day.')),
+      split: Type.Optional(Type.Array(Type.String())),
+      target: Type.Optional(
+        text('To repeat it by GET; absent if it has a body, unknown names or much text.'),
+      ),
     }),
   ),
   status: Type.Integer(),

@@ -1,5 +1,6 @@
 /** Requests that were answered with a problem: found by id, or listed. */
 import type { AnswerTo } from '../../api/operations/table.js';
+import { periodOf, reportOf } from '../../lib/words.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec, Values } from '../ui/form-values.js';
 import { counted, moment } from '../ui/format.js';
@@ -76,11 +77,6 @@ export function Requests() {
 const problemOf = ({ title, code, status, cause }: Request): string =>
   `${title ?? code ?? status}${cause === undefined ? '' : ` (${cause})`}`;
 
-function periodOf({ report }: Request): string {
-  if (report === undefined || report.from === null) return '–';
-  return report.from === report.to ? report.from : `${report.from} to ${report.to}`;
-}
-
 const teamOf = ({ team }: Request) =>
   team === null ? 'without a valid key' : <TeamLink id={team} name={team} />;
 
@@ -108,8 +104,8 @@ const COLUMNS: readonly Column<Request>[] = [
   { title: 'Problem', by: problemOf, cell: problemOf },
   {
     title: 'Report and period',
-    by: ({ report, path }) => report?.endpoint ?? path,
-    cell: (one) => <Two first={one.report?.endpoint ?? one.path} second={periodOf(one)} />,
+    by: reportOf,
+    cell: (one) => <Two first={reportOf(one)} second={periodOf(one) ?? '–'} />,
   },
   {
     title: 'Advertiser',
@@ -167,9 +163,12 @@ function One({ id }: { readonly id: string }) {
               ['Team', teamOf(one)],
               ['Key', one.key ?? '–'],
               ['Request', `${one.method} ${one.path}`],
-              ['Report', one.report?.endpoint ?? '–'],
+              ['Report', one.report === undefined ? '–' : reportOf(one)],
               ['Advertiser', one.report?.advertiserId ?? '–'],
-              ['Period', periodOf(one)],
+              ['Period', periodOf(one) ?? '–'],
+              ...(one.report?.target === undefined
+                ? []
+                : [['To repeat', <code>GET {one.report.target}</code>] as const]),
               ['Problem', `${one.status}: ${problemOf(one)}`],
               ['Platform', counted(one.platformCalls, 'call')],
               ['Took', `${one.ms} ms`],
