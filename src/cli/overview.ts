@@ -1,11 +1,11 @@
 /** `dsp-gateway status`, `usage` and `audit`. */
 import { Option } from 'commander';
+import { type AuditEntry, changedIn, sentenceOf } from '../api/operations/audit-sentence.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
 import {
   bytes,
-  changesOf,
   costOf,
   failedReportsOf,
   failureOf,
@@ -24,7 +24,7 @@ import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { show } from './define.js';
 import { readId } from './flags.js';
 import { counted, until } from './span.js';
-import { type Columns, renderFields, renderRows } from './table.js';
+import { type Columns, renderFields, renderHanging, renderRows } from './table.js';
 import { endWith, renderFinding, START, saysOf, withColours } from './verdict.js';
 
 export const addStatusCommand = steps({
@@ -238,45 +238,23 @@ export const addAuditCommand = call({
       ? values
       : { ...values, since: sinceOf(String(values.since), terminal.nowMs()) },
   json: ({ entries }) => entries,
-  render: ({ entries }) =>
+  render: ({ entries, next }, { terminal }) =>
     entries.length === 0
       ? 'There are no matching entries.\n'
-      : renderRows(entries, [
-          'at',
-          // Of a person the actor is a word for all of them.
-          ['who', ({ actor, name }) => (name === undefined ? actor : `${name} (${actor})`)],
-          ['from', 'address'],
-          ['did', 'action'],
-          ['to', 'subject'],
-          'id',
-          ['outcome', ({ after }) => outcomeOf(after)],
-          ['changed', changedIn],
-        ]),
+      : `${entries.map((entry) => describeEntry(entry, terminal.columns)).join('')}${next === null ? '' : `older ones: --before ${next}\n`}`,
 });
 
-/** Only attempts that failed say so. */
-function outcomeOf(after: unknown): string {
-  const failure = failureOf(after);
-  return failure === null ? 'done' : `failed: ${failure}`;
-}
-
-/** Changes of an entry in the text; `--json` has all. */
-const SHOWN_CHANGES = 3;
-
-/** E.g. `limits.upstreamCallsPerDay: 30 → 5000`; null for what is new or gone as a whole. */
-function changedIn({
-  before,
-  after,
-}: {
-  readonly before?: unknown;
-  readonly after?: unknown;
-}): string | null {
-  if (!before || !after) return null;
-  const all = changesOf(before, after).map(
-    (one) => `${one.path}: ${one.before ?? '–'} → ${one.after ?? '–'}`,
-  );
-  const rest = all.length - SHOWN_CHANGES;
-  return [...all.slice(0, SHOWN_CHANGES), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ') || null;
+/** @param columns of the terminal; undefined: a line each, however long */
+function describeEntry(entry: AuditEntry, columns?: number): string {
+  const { at, address, after } = entry;
+  const [changed, failure] = [changedIn(entry), failureOf(after)];
+  const said = [
+    sentenceOf(entry),
+    ...(changed === null ? [] : [`: ${changed}`]),
+    ...(failure === null ? [] : [`: ${failure}`]),
+    ...(address === null ? [] : [` (from ${address})`]),
+  ].join('');
+  return renderHanging(`${at.slice(0, 19)}Z`, said, columns);
 }
 
 /** A duration counts back from now. A date is parsed by the gateway. */

@@ -40,6 +40,20 @@ export function renderFields(fields: readonly (readonly [name: string, value: Ce
   return fields.map(([name, value]) => `${name.padEnd(width)}  ${show(value)}\n`).join('');
 }
 
+/** A text beside its name, broken between words. @param columns of the terminal; undefined: one line */
+export function renderHanging(name: string, text: string, columns = Number.POSITIVE_INFINITY): string {
+  const indent = name.length + 2;
+  const lines: string[] = [];
+  let line = '';
+  for (const word of plainLine(text).split(' ')) {
+    if (line !== '' && indent + line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return `${name}  ${[...lines, line].join(`\n${' '.repeat(indent)}`)}\n`;
+}
+
 function show(cell: Cell): string {
   if (cell === null || cell === undefined) return '–';
   return plainLine(String(cell));

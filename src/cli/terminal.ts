@@ -25,6 +25,8 @@ export interface Terminal {
   readonly browse?: (url: string) => void;
   /** Standard output is a terminal. */
   readonly isScreen?: boolean;
+  /** Its width; undefined: it is none. */
+  readonly columns?: number | undefined;
   /** It is one without `NO_COLOR` (no-color.org). */
   readonly colours?: boolean;
 }
@@ -51,6 +53,7 @@ export function processTerminal(): Terminal {
     nowMs: wallMs,
     browse,
     isScreen: process.stdout.isTTY === true,
+    columns: process.stdout.columns,
     colours: process.stdout.isTTY === true && !process.env.NO_COLOR,
   };
 }

@@ -280,7 +280,7 @@ describe('the token', () => {
     expect(ran.stderr).toContain('refused the token');
     expect(ran.stderr).not.toContain('wrong-token-of-nobody');
     expect((await done('audit --action token.verify --limit 1')).stdout).toMatch(
-      / token\.verify .* failed: .*refused the token/,
+      /Z {2}admin failed to verify the token \S+: .*refused the token/,
     );
     expect((await done('token show --json')).json()).toMatchObject({ active: before, pending: null });
   });
@@ -406,15 +406,15 @@ describe('status and audit', () => {
     expect((await done('status --json')).json()).toMatchObject({ ready: true, verdict: { level: 'well' } });
     await done('teams create audited');
     const { stdout: trail } = await done('audit --limit 1');
-    expect(trail.split('\n')[2]).toMatch(
-      /^\d{4}-\S+Z +admin +127\.0\.0\.1 +team\.create +audited +\S+ +done +–$/,
+    expect(trail).toMatch(
+      /^\d{4}-\S+Z {2}admin created the team audited \(from 127\.0\.0\.1\)\nolder ones: --before \S+\n$/,
     );
     await done('teams update audited --upstream-calls-per-day 4321');
     expect((await done('audit --limit 1')).stdout).toMatch(
-      / done +limits\.upstreamCallsPerDay: \d+ → 4321\n$/,
+      /admin changed the team audited: upstream calls per day \d+ → 4321 \(/,
     );
     await done('teams update audited --requests-per-minute 7 --max-concurrent 3 --max-range-days 9 --name x');
-    expect((await done('audit --limit 1')).stdout).toMatch(/: \d+ → 7.* and 1 more\n$/);
+    expect((await done('audit --limit 1')).stdout).toMatch(/ \d+ → 7,.*, and 1 more \(/);
     const [entry] = (await done('audit --action team.create --limit 1 --json')).json<
       { id: string; after: object }[]
     >();

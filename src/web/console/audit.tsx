@@ -1,5 +1,12 @@
 /** Changes by day and by actor, a search, and entries as sentences with details. */
 import { useEffect, useState } from 'preact/hooks';
+import {
+  type AuditEntry,
+  actorOf,
+  changedIn,
+  type NameOf,
+  sentenceOf,
+} from '../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { changesOf, failureOf } from '../../lib/words.js';
 import { Chart } from '../ui/chart.js';
@@ -14,7 +21,6 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { sortedBy } from '../ui/sort.js';
 import { useAdmin } from './admin.js';
-import { type AuditEntry, actorOf, type NameOf, sentenceOf } from './audit-sentence.js';
 import { useNames } from './names.js';
 
 const PAGE = 50;
@@ -178,6 +184,7 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
 
 function Entry({ entry, nameOf }: { readonly entry: AuditEntry; readonly nameOf: NameOf }) {
   const { at, actor, issuer, sub, address, action, subject, before, after } = entry;
+  const changed = changedIn(entry);
   return (
     <li>
       <details>
@@ -185,6 +192,7 @@ function Entry({ entry, nameOf }: { readonly entry: AuditEntry; readonly nameOf:
           <span>
             {failureOf(after) === null ? null : <Tag tone="bad">failed</Tag>}{' '}
             <bdi>{sentenceOf(entry, nameOf)}</bdi>
+            {changed === null ? null : <span class="quiet">: {changed}</span>}
           </span>
           <span class="small quiet" title={fromNow(at, Date.now())}>
             {address === null ? '' : `from ${address}, `}

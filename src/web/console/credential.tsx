@@ -1,6 +1,7 @@
 /** The platform's credential: lifetime, history, and the steps of a rotation. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { type AuditEntry, proofOf } from '../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { failureOf } from '../../lib/words.js';
 import { wordsOf } from '../ui/api.js';
@@ -13,7 +14,6 @@ import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import { useAdmin } from './admin.js';
-import { type AuditEntry, proofOf } from './audit-sentence.js';
 import type { FieldsOf } from './fields-of.js';
 import { allHold, type Holder, Holders, TokenLine, type Tokens, Tries } from './tokens.js';
 

@@ -1,7 +1,7 @@
 /** Names beside ids, of teams, keys, people and advertisers. */
 import { useMemo } from 'preact/hooks';
+import type { NameOf } from '../../api/operations/audit-sentence.js';
 import { useGet } from '../ui/session.js';
-import type { NameOf } from './audit-sentence.js';
 import { useAdvertisers } from './teams/advertisers.js';
 import type { Team, TeamKey } from './teams/team.js';
 

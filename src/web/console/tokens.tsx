@@ -1,10 +1,11 @@
 /** The platform's tokens: lifetimes, history, and the processes that use each. */
+
+import { type AuditEntry, proofOf, sentenceOf } from '../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { failureOf } from '../../lib/words.js';
 import { fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Tag, Track } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
-import { type AuditEntry, proofOf, sentenceOf } from './audit-sentence.js';
 
 export type Tokens = AnswerTo<'GET /admin/v1/token'>;
 type Token = NonNullable<Tokens['active']>;

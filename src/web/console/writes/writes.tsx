@@ -1,4 +1,6 @@
 /** Spend against budgets, refused writes and those of unknown outcome, and stops of writes. */
+
+import type { NameOf } from '../../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
 import { ConfirmButton } from '../../ui/dialog.js';
@@ -10,7 +12,6 @@ import { type Api, useGet } from '../../ui/session.js';
 import { View } from '../../ui/shell.js';
 import { sortedBy } from '../../ui/sort.js';
 import { useAdmin } from '../admin.js';
-import type { NameOf } from '../audit-sentence.js';
 import { useNames } from '../names.js';
 import { TeamLink } from '../team-link.js';
 import type { Team } from '../teams/team.js';

@@ -1,7 +1,7 @@
 /** Entries of the audit as sentences. Pure. */
 
-import type { AnswerTo } from '../../api/operations/table.js';
-import { failureOf } from '../../lib/words.js';
+import { changesOf, failureOf } from '../../lib/words.js';
+import type { AnswerTo } from './table.js';
 
 export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
 
@@ -49,23 +49,51 @@ const VERBS: Readonly<Record<string, string>> = {
   'session.refuse': 'was refused by {}: no rule gives this account access to it',
 };
 
+/** Of attempts that failed. */
+const FAILED: Readonly<Record<string, string>> = {
+  'token.verify': 'failed to verify the token {}',
+  'token.activate': 'failed to activate the token {}',
+  'token.rollback': 'failed to roll back to the token {}',
+};
+
 /** Ids alone. */
 const UNNAMED: NameOf = (_, id) => id;
 
 /** @param nameOf names beside ids */
 export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
   const { action, subject, after } = entry;
-  const failed = action === 'token.verify' && failureOf(after) !== null;
   const named = namedIn(action, subject, after, nameOf);
-  const verb = failed
-    ? 'failed to verify the token {}'
-    : action === 'key.issue' && stateIn(after).maker !== undefined
-      ? 'made the key {} for own use'
-      : (VERBS[action] ?? `did ${action} to {}`);
+  const failed = failureOf(after) === null ? undefined : FAILED[action];
+  const verb =
+    failed !== undefined
+      ? subject === 'vault'
+        ? failed.replace('the token {}', 'a token')
+        : failed
+      : action === 'key.issue' && stateIn(after).maker !== undefined
+        ? 'made the key {} for own use'
+        : (VERBS[action] ?? `did ${action} to {}`);
   const { reason } = stateIn(after);
   // Of a failed verification it is told apart.
   const why = typeof reason === 'string' && failureOf(after) === null ? `: “${reason}”` : '';
   return `${actorOf(entry)} ${verb.replace('{}', () => named)}${why}`;
+}
+
+const SHOWN_CHANGES = 3;
+
+/** In short what changed in a record of a team or a key: `requests per minute 600 → 30`; null: it is new, gone, or another one. */
+export function changedIn({
+  action,
+  before,
+  after,
+}: Pick<AuditEntry, 'action' | 'before' | 'after'>): string | null {
+  if (!before || !after || !/^(team|key)\./.test(action)) return null;
+  const told = (value: string | null) => (value ?? '–').replace(/^"(.*)"$/, '$1');
+  const all = changesOf(before, after).map(({ path, before: was, after: is }) => {
+    const name = path.replace(/^limits\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    return `${name} ${told(was)} → ${told(is)}`;
+  });
+  const rest = all.length - SHOWN_CHANGES;
+  return [...all.slice(0, SHOWN_CHANGES), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ') || null;
 }
 
 /** A person's name may be that of a token, so it says what it is. */

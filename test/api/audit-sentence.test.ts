@@ -1,6 +1,6 @@
-/** What the console says of entries of the audit. */
+/** What console and command line say of entries of the audit. */
 import { expect, it } from 'vitest';
-import { sentenceOf } from '../../src/web/console/audit-sentence.js';
+import { changedIn, sentenceOf } from '../../src/api/operations/audit-sentence.js';
 
 const said = (action: string, subject: string, after?: object) =>
   sentenceOf({
@@ -99,4 +99,22 @@ it('says the reason of an action that has one', () => {
   expect(sentenceOf({ ...entry, action: 'writes.resume', after: { reason: 'budgets are right' } })).toBe(
     'ada resumed writes of all teams: “budgets are right”',
   );
+});
+
+it('says that a step of a rotation failed, and of which token', () => {
+  const failed = { failed: true, reason: 'The previous token has expired.' };
+  expect(said('token.rollback', 'tok_1', failed)).toBe('The gateway failed to roll back to the token tok_1');
+  expect(said('token.activate', 'vault', failed)).toBe('The gateway failed to activate a token');
+});
+
+it('tells in short what changed in a team, and nothing of what is new, gone or a token', () => {
+  const before = { id: 'finance', limits: { requestsPerMinute: 600 }, name: 'Finance', a: 1, b: 1, c: 1 };
+  const after = { ...before, limits: { requestsPerMinute: 30 } };
+  const of = (action: string, was: unknown, is: unknown) => changedIn({ action, before: was, after: is });
+  expect(of('team.update', before, after)).toBe('requests per minute 600 → 30');
+  expect(of('team.update', before, { ...after, name: 'Fin', a: 2, b: 2, c: 2 })).toBe(
+    'requests per minute 600 → 30, name Finance → Fin, a 1 → 2, and 2 more',
+  );
+  expect(of('team.create', null, after)).toBe(null);
+  expect(of('token.activate', { active: null }, { active: { id: 'tok_1' } })).toBe(null);
 });
