@@ -191,7 +191,10 @@ export async function proveToken(
   const proof = await probeInTurn(token.secret, all, probe, signal);
   const { outcome, reason } = proof;
   if (outcome === 'accepted' || (outcome === 'unknown' && isTrusted)) return proof;
-  const now = active === null ? 'no token is active' : 'the active token stays in use';
+  const now =
+    active === null
+      ? 'no token is active'
+      : `the active token stays in use${active.refusedAt === null ? '' : ', which the platform refuses too'}`;
   if (outcome === 'refused')
     throw unverified(
       `The platform refused the token; ${now}.`,

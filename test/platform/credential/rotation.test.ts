@@ -87,6 +87,19 @@ describe('a verification', () => {
     expect((await scene.actions()).at(-1)).toBe('token.verify');
   });
 
+  it('that fails tells that the platform refuses the active token too', async () => {
+    const { rotation, keeper } = await openActive();
+    const refusedAt = '2026-11-21T11:00:00.000Z';
+    await keeper.move('token.refused', ALICE, (vault) => ({
+      ...vault,
+      active: vault.active && { ...vault.active, refusedAt },
+    }));
+    await rotation.stage(staged('second'), ALICE);
+    const detail =
+      'The platform refused the token; the active token stays in use, which the platform refuses too.';
+    await expect(rotation.verify(ALICE)).rejects.toMatchObject({ options: { detail } });
+  });
+
   it('without a probe proves nothing for a pasted token, and a minted one is fresh from the platform', async () => {
     const scene = await openScene({ probe: null });
     await scene.rotation.stage(staged('pasted'), ALICE);
