@@ -80,12 +80,9 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
             Or on the page <a href={hrefOf([page.section])}>{page.title}</a>.
           </>
         )}
-        {part === 'platform' && recovered !== true && (
-          <>
-            {' '}
-            What is served meanwhile is on the page <a href={hrefOf(['cache'])}>Cache</a>.
-          </>
-        )}
+        {part === 'platform' && recovered !== true
+          ? ' Callers get cached days meanwhile; the member known of a problem names them.'
+          : null}
       </p>
     </li>
   );
