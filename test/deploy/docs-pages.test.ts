@@ -9,7 +9,7 @@ import { sectionsOf } from '../../docs/build/sections.js';
 import { registerDocs } from '../../src/api/data/docs.js';
 import { pagesNear } from '../../src/api/data/docs-near.js';
 import { registerPages } from '../../src/api/data/docs-pages.js';
-import { type Section, writeFound } from '../../src/api/data/docs-search.js';
+import { createSearch, type Section } from '../../src/api/data/docs-search.js';
 import { json } from '../../src/api/openapi/operation.js';
 import { CATALOGUE } from '../../src/errors.js';
 import { withGateway } from '../support/start-gateway.js';
@@ -223,10 +223,24 @@ describe('the search of the documentation', () => {
 
   it('says what to do without words, and where nothing has all of them', async () => {
     expect(await search('')).toContain('Write one or more words');
-    expect(await search('q=zzzzzz')).toContain('No section has any of these words.');
-    expect(await search('q=circuit&q=open&q=zzzzzz')).toMatch(
-      /No section has all of these words; \d+ sections? found with 2 of 3/,
+    expect(await search('q=zzzzzz')).toContain('No section has <q>zzzzzz</q>.');
+    expect(await search('q=caching&q=_totals&q=zzzzzz')).toMatch(
+      /<q>zzzzzz<\/q>\.<\/p>.*\d+ sections? found/s,
     );
+    expect(await search('q=python+invoice+excel')).toMatch(
+      /No section has all of these words; \d+ sections found with some/,
+    );
+  });
+
+  it('shows for a word with a wrong letter what another one has, and leads to it', async () => {
+    expect(await search('q=totls')).toMatch(/<ol class="found"><li><a href="\/docs\/first-steps#/);
+    const body = await search('q=totls+of+campains');
+    expect(body).toContain(
+      'No section has <q>totls</q>: did you mean <a href="/docs/search?q=totals%20of%20campains">totals</a>?',
+    );
+    expect(body).toContain('<q>campains</q>: did you mean');
+    expect(body).toContain('<mark>totals</mark>');
+    expect(body).toContain('<mark>campaigns</mark>');
   });
 
   it.each([
@@ -262,13 +276,24 @@ describe('the search of the documentation', () => {
     ['personal data', '/docs/stored#personal-data'],
     ['data residency', '/docs/stored#personal-data'],
     ['docker', '/docs/compose'],
+    ['lost keys', '/docs/operations#teams-and-keys'],
+    ['how long is data cached', '/docs/caching#what-is-cached'],
+    ['how do I know the data is stale', '/docs/caching#cache-status'],
+    ['feed of changes', '/docs/changes'],
+    ['POST body', '/docs/first-steps#everything-else'],
+    ['pagination', '/docs/caching#answers-that-do-not-match-the-request'],
+    ['paginate', '/docs/caching#answers-that-do-not-match-the-request'],
+    ['Authentication', '/docs/first-steps#what-may-i-do'],
+    ['how do I authenticate', '/docs/first-steps#what-may-i-do'],
+    ['watching reports', '/docs/final#watch-a-report'],
+    ['python', '/docs/clients#python'],
   ])('answers "%s" with %s first', async (words, address) => {
     const body = await search(`q=${encodeURIComponent(words)}`);
     expect(/<ol class="found"><li><a href="([^"]+)"/.exec(body)?.[1]).toBe(address);
     expect(body).not.toContain('No section has');
   });
 
-  it('ranks a word as heading or code before others, and of equally good pages the reader’s before the maker’s', () => {
+  it('ranks whole words before parts, words in headings and code before others, and pages for apps before the rest', async () => {
     const of = (page: string, heading: string, code: string, text: string) => ({
       address: `/docs/${page}`,
       page,
@@ -276,18 +301,21 @@ describe('the search of the documentation', () => {
       code,
       text,
     });
-    const sections = [
-      of('adr/1', 'x', '', 'the word'),
-      of('agents', 'x', '_word=1', ''),
+    const find = await createSearch([
+      of('adr/1', 'words', '', 'the word'),
+      of('size-it', 'wordsmith', '', 'text'),
       of('other', 'Words', '', ''),
-      of('first-steps', 'x', 'a.word', ''),
-      of('caching', 'swordfish', '', 'word word'),
-      of('clients', 'x', '', 'word'),
-    ];
-    const found = [...writeFound(sections, 'word').matchAll(/href="\/docs\/([^"]+)"/g)].map(
-      ([, page]) => page,
-    );
-    expect(found).toEqual(['first-steps', 'other', 'agents', 'caching', 'clients', 'adr/1']);
+      of('decide', 'x', 'a.word=1', ''),
+      of('trial', 'x', '', 'word'),
+      of('clients', 'x', '', 'words'),
+      of('limits', 'swordfish', '', 'x'),
+    ]);
+    const found = [...find('word').matchAll(/href="\/docs\/([^"]+)"/g)].map(([, page]) => page);
+    expect(found[0]).toBe('other');
+    expect(found.indexOf('decide')).toBeLessThan(found.indexOf('size-it'));
+    expect(found.indexOf('decide')).toBeLessThan(found.indexOf('trial'));
+    expect(found.indexOf('clients')).toBeLessThan(found.indexOf('trial'));
+    expect(found).not.toContain('limits');
   });
 
   it('shows what was written as text', async () => {
@@ -296,7 +324,7 @@ describe('the search of the documentation', () => {
     expect(body).not.toContain('<b>');
   });
 
-  it('counts all sections, and shows thirty', () => {
+  it('counts all sections, and shows thirty', async () => {
     const sections = Array.from({ length: 31 }, (_, at) => ({
       address: `/docs/p#${at}`,
       page: 'P',
@@ -304,10 +332,10 @@ describe('the search of the documentation', () => {
       text: 'a (word) & more',
       code: '',
     }));
-    const html = writeFound(sections, '(WORD)');
+    const html = (await createSearch(sections))('(WORD)');
     expect(html).toContain('31 sections found; the best 30 are shown.');
     expect(html.match(/<li>/g)).toHaveLength(30);
-    expect(html).toContain('a <mark>(word)</mark> &amp; more');
+    expect(html).toContain('a (<mark>word</mark>) &amp; more');
     const long = {
       address: '/docs/p',
       page: 'P',
@@ -315,7 +343,7 @@ describe('the search of the documentation', () => {
       text: `${'x '.repeat(200)}found ${'y '.repeat(200)}`,
       code: '',
     };
-    expect(writeFound([long], 'found')).toMatch(/<p>… (x )+<mark>found<\/mark>( y)+ …<\/p>/);
+    expect((await createSearch([long]))('found')).toMatch(/<p>… (x )+<mark>found<\/mark>( y)+ …<\/p>/);
   });
 
   it('takes a page apart at its headings, as plain text', () => {

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import { PACKAGE_ROOT } from '../../lib/package-root.js';
 import { writeNoPage } from './docs-near.js';
-import { attribute, escapeHtml, type Section, writeFound } from './docs-search.js';
+import { attribute, createSearch, escapeHtml, type Section } from './docs-search.js';
 
 const WRITTEN = new URL('dist/pages/', PACKAGE_ROOT);
 
@@ -48,7 +48,7 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
     async ({ query }, reply) => {
       const words = [query.q ?? ''].flat().join(' ');
       const title = words.trim() === '' ? 'Search' : `Search: ${words}`;
-      const html = await frame(title, (sections) => writeFound(sections, words));
+      const html = await frame(title, ({ search }) => search(words));
       // The title before the field has the words as well, but no `<` of theirs.
       const field = `${FIELD} value="${attribute(words)}"`;
       return sendPage(
@@ -63,25 +63,31 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
   async function noPage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!wantsPage(request)) throw new GatewayError('not_found');
     const path = request.url.split('?', 1)[0] as string;
-    const html = await frame('No such page', (sections) => writeNoPage(path, sections));
+    const html = await frame('No such page', ({ sections }) => writeNoPage(path, sections));
     reply.code(404).headers({ vary: 'accept', 'cache-control': 'no-store' });
     return sendPage(reply, html, policyOf(html));
   }
 }
 
+interface Contents {
+  readonly sections: readonly Section[];
+  readonly search: (query: string) => string;
+}
+
 /** Makes pages with the look of the others. */
 function createFrame(read: (path: string) => Promise<string | null>) {
-  let sections: Promise<readonly Section[]> | null = null;
-  async function readSections(): Promise<readonly Section[]> {
+  let contents: Promise<Contents> | null = null;
+  async function readContents(): Promise<Contents> {
     const texts = await Promise.all(['/sections.json', '/errors.json'].map(read));
-    return texts.flatMap((text) => JSON.parse(text ?? '[]') as readonly Section[]);
+    const sections = texts.flatMap((text) => JSON.parse(text ?? '[]') as readonly Section[]);
+    return { sections, search: await createSearch(sections) };
   }
   /** @throws GatewayError `not_found` if the pages are not built */
-  return async (title: string, textOf: (sections: readonly Section[]) => string): Promise<string> => {
+  return async (title: string, textOf: (contents: Contents) => string): Promise<string> => {
     const html = await read('/frame.html');
     if (html === null) throw new GatewayError('not_found');
-    sections ??= readSections();
-    const text = textOf(await sections);
+    contents ??= readContents();
+    const text = textOf(await contents);
     // In one step: what a reader wrote may look like a place.
     return html.replace(/\{\{(title|text)\}\}/g, (_, place) =>
       place === 'title' ? escapeHtml(title) : text,

@@ -1,4 +1,7 @@
 /** Search of the documentation. Pure: sections in, HTML out. */
+import MiniSearch, { type Query } from 'minisearch';
+import { stemmer } from 'stemmer';
+import { isWithin } from '../../lib/near-name.js';
 
 /** A page from one heading to the next, as plain text. */
 export interface Section {
@@ -13,17 +16,27 @@ export interface Section {
   readonly code: string;
 }
 
-const [MAX_LETTERS, MAX_WORDS, MAX_SHOWN] = [100, 8, 30];
-/** What a section counts for a word, by its best place: in heading or code, in the page's title, inside of them, in the text. */
-const [AS_NAME, IN_PAGE, IN_NAME, IN_TEXT] = [4, 3, 2, 1];
+const [MAX_LETTERS, MAX_WORDS, MAX_SHOWN] = [100, 12, 30];
 const SNIPPET_LETTERS = 180;
+/** Shorter words are not taken for the beginning of others, nor for misspelt ones. */
+const LEAST_LETTERS = 4;
 
+/** Words that questions have whatever they are about; `data` is on nearly every page. */
+const SMALL = new Set(
+  `a about an and any are as at be been by can could data do does for from get gets had has have how i if in into is it its know
+  may me much must my no not of on or our so than that the their them then there these they this to us was we what when where
+  which who why will with would you your`.split(/\s+/),
+);
 /** What readers call things that the pages name otherwise. */
-const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
-  webhook: ['follow changes'],
-  excel: ['csv'],
-  umlaut: ['byte order mark'],
-  throttled: ['rate_limited'],
+const SYNONYMS: Readonly<Record<string, string>> = {
+  webhook: 'follow changes',
+  feed: 'follow changes',
+  excel: 'csv',
+  umlaut: 'byte order mark',
+  throttled: 'rate_limited',
+  pagination: 'paging',
+  paginate: 'paging',
+  authentication: 'x-api-key',
 };
 /** The section that comes first for words that no heading has, or another section has oftener. */
 const ANSWERS: Readonly<Record<string, string>> = {
@@ -42,102 +55,160 @@ const ANSWERS: Readonly<Record<string, string>> = {
   excel: '/docs/clients#excel',
   price: '/docs/decide#what-it-costs',
   gdpr: '/docs/stored#personal-data',
+  'personal data': '/docs/stored#personal-data',
+  'data residency': '/docs/stored#personal-data',
+  totals: '/docs/first-steps#the-first-report',
+  authentication: '/docs/first-steps#what-may-i-do',
+  'retry-after': '/docs/first-steps#errors',
   docker: '/docs/compose',
 };
-/** The pages that come first and last of equally good ones. */
-const FIRST = ['first-steps', 'clients', 'errors', 'limits', 'caching'];
-const LAST = ['agents', 'architecture', 'adr', 'changelog'];
+/** Pages for those who write apps come before equally good ones, those for who changes the gateway after them. */
+const FOR_APPS = ['first-steps', 'clients', 'errors', 'limits', 'caching', 'changes', 'final', 'history'];
+const FOR_MAKERS = ['agents', 'architecture', 'adr', 'changelog', 'hardening', 'proven', 'standards'];
+const WEIGHTS = { apps: 1.5, others: 1, makers: 0.4 };
+const BOOST = { heading: 4, page: 2, code: 2, text: 1 };
 
-interface Word {
-  /** It and its synonyms. */
-  readonly texts: readonly string[];
-  /** Any of them, not inside of another word. */
-  readonly whole: RegExp;
+const plainTokens = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+
+/** Words, and names such as `retry-after` also as a whole. */
+function tokensOf(text: string): string[] {
+  const names = text.toLowerCase().match(/[\p{L}\p{N}]+(?:[-_][\p{L}\p{N}]+)*/gu) ?? [];
+  return names.flatMap((name) => (/[-_]/.test(name) ? [name, ...plainTokens(name)] : [name]));
 }
 
-function wordsOf(query: string): readonly Word[] {
+function wordsOf(query: string): readonly string[] {
   const words = query.slice(0, MAX_LETTERS).toLowerCase().split(/\s+/);
-  return [...new Set(words)]
-    .filter((word) => word !== '')
-    .slice(0, MAX_WORDS)
-    .map((word) => {
-      const texts = [word, ...(Object.hasOwn(SYNONYMS, word) ? (SYNONYMS[word] ?? []) : [])];
-      return { texts, whole: new RegExp(`(?<![a-z0-9])(${anyOf(texts)})s?(?![a-z0-9])`) };
-    });
+  const all = [...new Set(words)].filter((word) => tokensOf(word).length > 0).slice(0, MAX_WORDS);
+  const telling = all.filter((word) => !SMALL.has(word));
+  return telling.length > 0 ? telling : all;
 }
 
-function anyOf(texts: readonly string[]): string {
-  return texts.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+/** Equal for the same words in another order or form: `key lost`, `lost keys`. */
+function formOf(words: readonly string[]): string {
+  return words.map(stemmer).sort().join(' ');
 }
 
-/** @returns the sections that have most of the words, the best first, and how many words that are */
-function searchSections(sections: readonly Section[], words: readonly Word[]) {
-  const rated = sections.map((section) => ({ section, ratings: words.map((word) => rate(section, word)) }));
-  const counted = rated.map((one) => ({ ...one, has: one.ratings.filter((rating) => rating > 0).length }));
-  const most = counted.reduce((max, { has }) => Math.max(max, has), 0);
-  const sum = (ratings: readonly number[]) => ratings.reduce((all, one) => all + one, 0);
-  const found = counted
-    .filter(({ has }) => has > 0 && has === most)
-    .sort((a, b) => sum(b.ratings) - sum(a.ratings) || rankOf(a.section) - rankOf(b.section));
-  return { found: found.map(({ section }) => section), most };
-}
+const FIRST = new Map(
+  Object.entries(ANSWERS).map(([words, address]) => [formOf(wordsOf(words)), address] as const),
+);
 
-function rankOf({ address }: Section): number {
+function weightOf(address: string): number {
   const page = /^\/docs\/([\w-]*)/.exec(address)?.[1] ?? '';
-  return FIRST.includes(page) ? FIRST.indexOf(page) : FIRST.length + 1 + LAST.indexOf(page);
+  if (FOR_APPS.includes(page)) return WEIGHTS.apps;
+  return FOR_MAKERS.includes(page) || address.endsWith('#admin-plane') ? WEIGHTS.makers : WEIGHTS.others;
 }
 
-function rate({ page, heading, code, text }: Section, { texts, whole }: Word): number {
-  const name = `${heading || page}\n${code}`.toLowerCase();
-  const isIn = (place: string) => texts.some((one) => place.toLowerCase().includes(one));
-  if (whole.test(name)) return AS_NAME;
-  if (whole.test(page.toLowerCase())) return IN_PAGE;
-  if (isIn(name) || isIn(page)) return IN_NAME;
-  return isIn(text) ? IN_TEXT : 0;
+/** A word, or its synonym: all parts of it, and better the whole name. */
+function queryOf(word: string): Query {
+  const synonym = Object.hasOwn(SYNONYMS, word) ? (SYNONYMS[word] ?? '') : '';
+  const texts = synonym === '' ? [word] : [word, synonym];
+  const queries = texts.flatMap((text) => [
+    { combineWith: 'AND' as const, queries: plainTokens(text) },
+    ...tokensOf(text).filter((token) => /[-_]/.test(token)),
+  ]);
+  return { combineWith: 'OR', queries };
 }
 
-export function writeFound(sections: readonly Section[], query: string): string {
-  const words = wordsOf(query);
-  if (words.length === 0) return '<p>Write one or more words into the field above.</p>';
-  const { found: rated, most } = searchSections(sections, words);
-  const asked = query.trim().toLowerCase().replace(/\s+/g, ' ');
-  const answers = sections.filter(
-    ({ address }) => Object.hasOwn(ANSWERS, asked) && address === ANSWERS[asked],
-  );
-  const found = [...answers, ...rated.filter((one) => !answers.includes(one))];
-  if (found.length === 0)
-    return '<p>No section has any of these words. Try other ones, or see <a href="/docs">all pages</a>.</p>';
+/** @returns the search in these sections, as HTML; they are indexed in short steps, so that other requests go on */
+export async function createSearch(sections: readonly Section[]): Promise<(query: string) => string> {
+  const index = new MiniSearch<Section & { readonly id: number }>({
+    fields: Object.keys(BOOST),
+    tokenize: tokensOf,
+    processTerm: stemmer,
+    searchOptions: {
+      tokenize: (token) => [token],
+      boost: BOOST,
+      weights: { prefix: 0.2, fuzzy: 0 },
+      boostDocument: (id: number) => weightOf((sections[id] as Section).address),
+      prefix: (token) => token.length >= LEAST_LETTERS,
+    },
+  });
+  const documents = sections.map((one, id) => ({ ...one, id, heading: one.heading || one.page }));
+  await index.addAllAsync(documents, { chunkSize: 2 });
+  const search = (words: readonly string[], combineWith: 'AND' | 'OR') =>
+    index.search({ combineWith, queries: words.map(queryOf) });
+  const spell = createSpelling(sections);
+
+  return (query) => {
+    const words = wordsOf(query);
+    if (words.length === 0) return '<p>Write one or more words into the field above.</p>';
+    const first = sections.find(({ address }) => address === FIRST.get(formOf(words)));
+    const missing = first ? [] : words.filter((word) => search([word], 'OR').length === 0);
+    const meant = new Map(missing.map((word) => [word, spell(word)]));
+    const known = words.flatMap((word) => (missing.includes(word) ? (meant.get(word) ?? []) : [word]));
+    const withAll = search(known, 'AND');
+    const results = withAll.length > 0 ? withAll : search(known, 'OR');
+    const rated = results.map(({ id, terms }) => ({ ...(sections[id] as Section), terms }));
+    const found = first
+      ? [{ ...first, terms: known.map(stemmer) }, ...rated.filter(({ address }) => address !== first.address)]
+      : rated;
+    const said = missing.map((word) => sayMissing(query, word, meant.get(word)));
+    const hasAll = first !== undefined || withAll.length > 0 || known.length === 0;
+    return [...said, writeList(found, hasAll)].join('\n');
+  };
+}
+
+/** @returns what tells the word that was probably meant, the most frequent of those that one letter makes of it */
+function createSpelling(sections: readonly Section[]): (word: string) => string | undefined {
+  let counts: ReadonlyMap<string, number> | null = null;
+  const count = () => {
+    const all = new Map<string, number>(Object.keys(SYNONYMS).map((word) => [word, 1]));
+    for (const { page, heading, text } of sections)
+      for (const word of plainTokens(`${page} ${heading} ${text}`)) all.set(word, (all.get(word) ?? 0) + 1);
+    return all;
+  };
+  return (word) => {
+    if (word.length < LEAST_LETTERS) return undefined;
+    counts ??= count();
+    const near = [...counts].filter(([known]) => known.length >= LEAST_LETTERS && isWithin(word, known, 1));
+    return near.sort(([, a], [, b]) => b - a)[0]?.[0];
+  };
+}
+
+function sayMissing(query: string, word: string, meant: string | undefined): string {
+  const said = `No section has <q>${escapeHtml(word)}</q>`;
+  if (meant === undefined) return `<p>${said}.</p>`;
+  const corrected = query
+    .toLowerCase()
+    .split(/\s+/)
+    .map((one) => (one === word ? meant : one));
+  const address = `/docs/search?q=${encodeURIComponent(corrected.join(' ').trim())}`;
+  return `<p>${said}: did you mean <a href="${attribute(address)}">${escapeHtml(meant)}</a>?</p>`;
+}
+
+interface Found extends Section {
+  /** What was found of the words: the stems. */
+  readonly terms: readonly string[];
+}
+
+function writeList(found: readonly Found[], hasAll: boolean): string {
+  if (found.length === 0) return '<p>Try other words, or see <a href="/docs">all pages</a>.</p>';
   const more = found.length > MAX_SHOWN ? `; the best ${MAX_SHOWN} are shown` : '';
   const items = found.slice(0, MAX_SHOWN).map(
-    ({ address, page, heading, text }) =>
+    ({ address, page, heading, text, terms }) =>
       `<li><a href="${attribute(address)}">${escapeHtml(heading === '' ? page : `${page}: ${heading}`)}</a>
-<p>${snippet(
-        text,
-        words.flatMap(({ texts }) => texts),
-      )}</p></li>`,
+<p>${snippet(text, terms)}</p></li>`,
   );
   const count = found.length === 1 ? '1 section' : `${found.length} sections`;
-  const said =
-    most === words.length || answers.length > 0
-      ? `${count} found`
-      : `No section has all of these words; ${count} found with ${most} of ${words.length}`;
+  const said = hasAll ? `${count} found` : `No section has all of these words; ${count} found with some`;
   return `<p role="status">${said}${more}.</p><ol class="found">${items.join('\n')}</ol>`;
 }
 
-/** The text around the first word, with all words marked. */
-function snippet(text: string, words: readonly string[]): string {
-  const first = Math.min(...words.map((word) => text.toLowerCase().indexOf(word)).filter((at) => at >= 0));
+/** The text around the first word that was found, with all of them marked. */
+function snippet(text: string, terms: readonly string[]): string {
+  const hits = [...text.matchAll(/[\p{L}\p{N}]+/gu)].filter(([word]) => terms.includes(stemmer(word)));
+  const first = hits[0]?.index ?? 0;
   const from = first < SNIPPET_LETTERS / 2 ? 0 : text.indexOf(' ', first - SNIPPET_LETTERS / 3) + 1;
   const to = text.lastIndexOf(' ', from + SNIPPET_LETTERS);
   const isWhole = text.length <= from + SNIPPET_LETTERS;
-  const cut = isWhole ? text.slice(from) : text.slice(from, to <= from ? from + SNIPPET_LETTERS : to);
-  const any = new RegExp(anyOf(words), 'gi');
-  let [html, end] = ['', 0];
-  for (const { 0: word, index } of cut.matchAll(any)) {
-    html += `${escapeHtml(cut.slice(end, index))}<mark>${escapeHtml(word)}</mark>`;
+  const until = isWhole ? text.length : to <= from ? from + SNIPPET_LETTERS : to;
+  let [html, end] = ['', from];
+  for (const { 0: word, index } of hits) {
+    if (index < from || index + word.length > until) continue;
+    html += `${escapeHtml(text.slice(end, index))}<mark>${escapeHtml(word)}</mark>`;
     end = index + word.length;
   }
-  return `${from > 0 ? '… ' : ''}${html}${escapeHtml(cut.slice(end))}${isWhole ? '' : ' …'}`;
+  return `${from > 0 ? '… ' : ''}${html}${escapeHtml(text.slice(end, until))}${isWhole ? '' : ' …'}`;
 }
 
 export function escapeHtml(text: string): string {
