@@ -427,6 +427,17 @@ describe('a campaign', () => {
     expect(outcomeOf(await gateway.call('/api/v1/campaign/101', { method: 'DELETE', key }))).toBe(
       '403 route_forbidden',
     );
+    for (const [path, meant] of [
+      ['/api/v1/reports', '/api/v1/report/…'],
+      ['/api/v1/reports/campaign/list', '/api/v1/report/campaign/list'],
+    ] as const) {
+      const reply = await gateway.call(path, { key });
+      expect(outcomeOf(reply)).toBe('403 route_forbidden');
+      expect(JSON.parse(reply.text)).toMatchObject({
+        detail: expect.stringContaining(`did you mean ${meant}?`),
+        help: expect.stringMatching(/^Use \/api\/v1\/report\//),
+      });
+    }
     expect(gateway.simulator.callCount).toBe(calls);
   });
 });

@@ -14,13 +14,16 @@ const LONGEST = 120;
 export function nearPath(path: string, known: readonly string[]): string | undefined {
   const plain = path.toLowerCase().replace(/\/+$/, '');
   if (plain === '') return undefined;
+  const bare = plain.replace(/^\/(?:gateway|admin|api)(?:\/v\d+)?(?=\/)/, '');
   return (
     known.find((one) => one.toLowerCase() === plain) ??
     // Without its beginning: `/me`, `/v1/me`.
     known.find((one) => one.endsWith(plain)) ??
     // With another version or none: `/gateway/v2/me`, `/gateway/me`.
     known.find((one) => withoutVersion(one) === withoutVersion(plain)) ??
-    OTHER_NAMES.find(([pattern, to]) => pattern.test(plain) && known.includes(to))?.[1] ??
+    // Of another prefix: `/gateway/v1/docs`, `/api/v1/health`.
+    known.find((one) => one === bare) ??
+    OTHER_NAMES.find(([pattern, to]) => pattern.test(bare) && known.includes(to))?.[1] ??
     nearName(plain, known)
   );
 }

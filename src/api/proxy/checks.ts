@@ -11,6 +11,7 @@ import { parseQueryText, type QueryPair, writeQueryText } from '../../reports/qu
 import { isJsonArray, type Json, JsonNumber, JsonObject } from '../../reports/rows/json.js';
 import type { Caller } from '../../teams/auth/authenticate.js';
 import { checkAdvertiser } from '../../teams/policy/authorize.js';
+import { nearReport, REPORTS } from '../http/not-found.js';
 import { overrideRefused } from './method-override.js';
 
 const DRY_RUN = '_dryRun';
@@ -111,6 +112,16 @@ interface Asked {
   readonly parsed: JsonObject | null;
 }
 
+/** What is said more of a route that is not declared: whether its path is probably that of a report. */
+function meantReport(path: string): { readonly detail: string; readonly help: string } | undefined {
+  const meant = nearReport(path) ?? (/^\/api\/v\d+\/reports?$/i.test(path) ? `${REPORTS}…` : undefined);
+  if (meant === undefined) return undefined;
+  return {
+    detail: `No route ${path} is declared, and the team is limited to certain advertisers: did you mean ${meant}?`,
+    help: `Use ${meant}; if the platform has ${path} too, ask your operator to declare it in routes, with the field that names the advertiser.`,
+  };
+}
+
 /**
  * A limited team passes only on declared routes, and only with an account of its own.
  * @throws GatewayError `route_forbidden`, `advertiser_required`, `advertiser_forbidden`
@@ -125,7 +136,8 @@ export function checkAccount(
   rules: PassRules,
 ): void {
   if (caller.team.advertisers === '*') return;
-  if (rule === undefined || rule.account.length === 0) throw new GatewayError('route_forbidden');
+  if (rule === undefined || rule.account.length === 0)
+    throw new GatewayError('route_forbidden', rule === undefined ? meantReport(path) : undefined);
   const { pairs, parsed: body } = asked;
   const declared = rule.account.flatMap((place) => declaredAccount(place, asked));
   // Declared fields first: the refusal names the first one.

@@ -1,9 +1,17 @@
 /** Reads the parameters of a report request from query and body. Ambiguous names are refused. */
 import { type FieldFault, GatewayError } from '../../errors.js';
-import { isRepeated, mustBe } from '../../lib/field-faults.js';
+import { isRepeated, isUnknown, mustBe } from '../../lib/field-faults.js';
 import { clipName } from '../../lib/http/problem.js';
 import { isJsonArray, type Json, JsonNumber, JsonObject, sortedJson } from '../rows/json.js';
-import { isSplit, type Kind, nameFault, type ParameterTable, readJson, readText } from './parameters.js';
+import {
+  GATEWAY_PARAMETERS,
+  isSplit,
+  type Kind,
+  nameFault,
+  type ParameterTable,
+  readJson,
+  readText,
+} from './parameters.js';
 
 export interface QueryPair {
   readonly name: string;
@@ -130,7 +138,7 @@ function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldF
   if (body === null) return [];
   return body.names.flatMap((name, index): RequestParameter[] => {
     const fault = name.startsWith('_')
-      ? { param: name, message: 'is a gateway parameter and belongs in the query string' }
+      ? misplaced(name, body.values[index] as Json)
       : (nameFault(name, table) ??
         (name.endsWith('[]') ? mustBe(name, 'a JSON array, without [] in the name') : null));
     if (fault !== null) {
@@ -141,6 +149,18 @@ function fromBody(body: JsonObject | null, table: ParameterTable, faults: FieldF
     refuseInnerNames(name, json, faults);
     return [{ name, list: false, place: 'body', values: [], json }];
   });
+}
+
+/** @param name of a parameter of the gateway, in a body */
+function misplaced(name: string, json: Json): FieldFault {
+  if (!GATEWAY_PARAMETERS.some((known) => known === name)) return isUnknown(name, GATEWAY_PARAMETERS);
+  const [value = ''] = scalarTexts(json);
+  const sent = /^[\w.,:-]{1,40}$/.test(value) ? `?${name}=${value}` : name;
+  return {
+    param: name,
+    message: 'is a gateway parameter and belongs in the query string',
+    help: `Send ${sent} in the address, not in the body.`,
+  };
 }
 
 /** Names inside a value follow the same grammar, because parsers differ on control characters and dots. */

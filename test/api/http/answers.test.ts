@@ -66,6 +66,8 @@ describe('an address at which there is nothing', () => {
     ['/Gateway/v1/me/', '/gateway/v1/me'],
     ['/healtz', '/healthz'],
     ['/health', '/healthz'],
+    ['/gateway/v1/health', '/healthz'],
+    ['/gateway/readyz', '/readyz'],
     ['/ready', '/readyz'],
     ['/swagger', '/docs'],
     ['/doc', '/docs'],

@@ -199,6 +199,17 @@ describe('canonicalize: a body', () => {
     expect(faults(() => post(body))).toContain(param);
   });
 
+  it.each([
+    ['{"_format":"csv"}', 'Send ?_format=csv in the address, not in the body.'],
+    ['{"_totals":true}', 'Send ?_totals=true in the address, not in the body.'],
+    ['{"_fields":["a&b"]}', 'Send _fields in the address, not in the body.'],
+    ['{"_formats":"csv"}', 'Send _format instead of _formats.'],
+  ])('says of %s in a body: %s', (body, help) => {
+    expect(() => post(body)).toThrow(
+      expect.objectContaining({ options: { errors: [expect.objectContaining({ help })] } }),
+    );
+  });
+
   it('refuses a name that query and body both give', () => {
     expect(faults(() => post('{"advertiserId":1}', 'advertiserId=1'))).toEqual(['advertiserId']);
     expect(faults(() => post('{"x":1}', 'x[]=1'))).toEqual(['x']);
