@@ -9,7 +9,7 @@
 import type { Admit } from './reports/admit.js';
 import type { createAnswerQuery } from './reports/cache/answer.js';
 import type { AnswerMemory } from './reports/cache/finished.js';
-import { type createReply, noteFromMemory, replyFromMemory } from './reports/cache/reply.js';
+import { type createReply, noteFromMemory, replyFromMemory, tellIgnored } from './reports/cache/reply.js';
 import type { createQueries, Query } from './reports/query.js';
 import type { RequestContext } from './reports/question.js';
 import type { ReportCall, ReportReply } from './reports/report-call.js';
@@ -49,7 +49,7 @@ export function createGateway({
     refuseForeignAccounts(caller, finished.accounts);
     const remembered = replyFromMemory(query, finished, call.ifNoneMatch, nowMs);
     noteFromMemory(call.trace, query, finished, remembered);
-    return remembered;
+    return tellIgnored(remembered, context.directives);
   }
 
   async function fetchAnswer(
@@ -64,7 +64,7 @@ export function createGateway({
     });
     // A limited team must not get accounts that it did not name: each answer is checked, from memory too.
     refuseForeignAccounts(caller, answer.accounts);
-    return reply(query, context, answer, call.ifNoneMatch);
+    return tellIgnored(await reply(query, context, answer, call.ifNoneMatch), context.directives);
   }
 
   async function answerLater(call: ReportCall, admitted: Caller | Promise<Caller>): Promise<ReportReply> {

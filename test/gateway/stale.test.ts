@@ -327,12 +327,17 @@ describe('no-cache and max-age', () => {
     expect(cacheOf(await directives('max-age=0'))).toBe('fwd=request; stored');
   });
 
-  it('mean nothing without the scope cache:refresh', async () => {
+  it('have no effect without the scope cache:refresh, which a hit says of those that asked for fresher', async () => {
     const { gateway, directives } = await answered();
     const plain = await gateway.addTeam({ scopes: ['report:read'] });
     for (const directive of ['no-cache', 'max-age=0', 'no-store']) {
-      expect(cacheOf(await directives(directive, plain))).toMatch(/^hit/);
+      expect(cacheOf(await directives(directive, plain))).toMatch(
+        directive === 'no-store'
+          ? /^hit; ttl=\d+; detail=l1$/
+          : /^hit; ttl=\d+; detail="l1 refresh-ignored"$/,
+      );
     }
+    expect(cacheOf(await directives('max-age=86400', plain))).toMatch(/detail=l1$/);
     expect(gateway.simulator.callCount).toBe(1);
   });
 });

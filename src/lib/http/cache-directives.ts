@@ -20,6 +20,8 @@ export interface CacheDirectives {
   /** Maximum accepted staleness, milliseconds; Infinity: any; null: by the gateway's rules. */
   readonly maxStaleMs: number | null;
   readonly onlyIfCached: boolean;
+  /** The age that a caller without the scope `cache:refresh` asked for, which is ignored. */
+  readonly ignoredMaxAgeMs?: number;
   /** With `_final`: today's day number. A day that is final by then but was fetched earlier is fetched again. */
   readonly finalOn?: number;
 }
@@ -37,6 +39,7 @@ export function readCacheDirectives(header: string | undefined, mayRefresh: bool
       ? (milliseconds(directives.get('max-stale')) ?? Number.POSITIVE_INFINITY)
       : null,
     onlyIfCached: directives.has('only-if-cached'),
+    ...(mayRefresh || maxAgeMs === null ? {} : { ignoredMaxAgeMs: maxAgeMs }),
   };
 }
 

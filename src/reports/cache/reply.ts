@@ -1,4 +1,5 @@
 /** An answer as HTTP: a body with its headers, or a 304. */
+import type { CacheDirectives } from '../../lib/http/cache-directives.js';
 import { turn } from '../../lib/time.js';
 import { type CacheStatus, writeCacheStatus } from '../../outcome.js';
 import type { Trace } from '../../telemetry/trace.js';
@@ -113,6 +114,14 @@ export function replyFromMemory(
 export function noteFromMemory(trace: Trace, query: Query, finished: Finished, reply: ReportReply): void {
   noteOnTrace(trace, query, FROM_MEMORY, finished.rowCount);
   if (reply.body !== null) trace.mark('render');
+}
+
+/** Tells who asked for a fresher answer without the scope `cache:refresh` that a hit is as old as it would have been. */
+export function tellIgnored(reply: ReportReply, { ignoredMaxAgeMs }: CacheDirectives): ReportReply {
+  const { age, 'cache-status': status = '' } = reply.headers;
+  if (ignoredMaxAgeMs === undefined || Number(age) * 1000 < ignoredMaxAgeMs) return reply;
+  const told = status.replace(/^(dsp-gateway; hit;.* detail=)([\w-]+)$/, '$1"$2 refresh-ignored"');
+  return { ...reply, headers: { ...reply.headers, 'cache-status': told } };
 }
 
 function composeReplies(query: Query, finished: Finished, nowMs: number): Replies {
