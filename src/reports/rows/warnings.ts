@@ -76,6 +76,7 @@ export const WARNING_CODES = [
   'provisional_days_left_out',
   'schema_mixed',
   'shape_unknown',
+  'split_not_shown',
   'thinned',
   'totals_differ',
   'totals_unavailable',
@@ -105,6 +106,7 @@ export function warningsOf(input: AssembleInput): readonly Warning[] {
     ...totalsWarnings(input),
     ...apartWarnings(input),
     ...schemaWarnings(parts),
+    ...splitWarnings(report, parts),
     ...forgottenWarnings(report, parts, rules),
     ...historyWarnings(past),
     ...leftOutWarnings(leftOut, parts.length === 0, rules),
@@ -241,6 +243,16 @@ function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[]
   ];
   const message = `The platform returned days of this period with different columns: ${differences.join('; ')}. Do not treat missing values as 0.`;
   return [{ code: 'schema_mixed', message }];
+}
+
+/** Of splits but by date, whose rows say their day, by the names of columns: `byCreative` gives `creativeId` or the like. */
+function splitWarnings({ split }: Report, parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
+  const columns = new Set(parts.flatMap(({ header }) => header.columns));
+  const isShown = (name: string) => [...columns].some((column) => column.startsWith(name));
+  const lacking = split.filter((name) => name !== 'date' && !isShown(name));
+  if (columns.size === 0 || lacking.length === 0) return [];
+  const message = `The rows have no column for ${someOf(lacking)} in meta.split: the platform probably does not know this split and ignored it. Do not read the rows as split by it.`;
+  return [{ code: 'split_not_shown', message }];
 }
 
 const FORGOTTEN = {

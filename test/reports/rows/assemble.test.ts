@@ -32,6 +32,19 @@ describe('assemble: JSON', () => {
     });
   });
 
+  it('warns that rows have no column for a split, and not where a column begins with its name or nothing came', () => {
+    const warned = (query: string, rows: object[]) =>
+      assemble(ask({ parts: [rowsEntry(rows as never, { byDate: true })] }, query)).warnings;
+    const byCreative = `${QUERY}&byCreative=1`;
+    expect(warned(byCreative, ROWS)).toEqual(['parameters_passed_on', 'split_not_shown']);
+    expect(jsonOf(assemble(ask({}, byCreative))).meta.warnings.at(-1).message).toMatch(
+      /^The rows have no column for creative in meta\.split: /,
+    );
+    const shown = ROWS.map((row) => ({ ...row, creative_id: 5 }));
+    for (const rows of [shown, []]) expect(warned(byCreative, rows)).toEqual(['parameters_passed_on']);
+    expect(warned(QUERY, ROWS)).toEqual([]);
+  });
+
   it('says null where the platform decided', () => {
     const part = rowsEntry([{ spent: 1 }], { lastDay: null, kind: 'open' });
     const { meta } = jsonOf(assemble(ask({ parts: [part] }, 'byCampaign=0')));
