@@ -45,6 +45,7 @@ a:has(>code:only-child){text-decoration:none}
 code{font:.875em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:var(--wash);padding:.12em .35em;border-radius:.3em;overflow-wrap:anywhere}
 pre{background:var(--wash);border:1px solid var(--line);border-radius:.5rem;padding:.9rem 1.1rem;overflow-x:auto}
 pre code{background:none;padding:0;overflow-wrap:normal}
+pre[data-lang=json]{white-space:pre-wrap}pre[data-lang=json] code{overflow-wrap:anywhere}
 .table{overflow-x:auto;margin:1rem 0;background:linear-gradient(90deg,var(--paper) 30%,transparent) left/3rem 100% no-repeat local,linear-gradient(270deg,var(--paper) 30%,transparent) right/3rem 100% no-repeat local,linear-gradient(90deg,var(--shade),transparent) left/.9rem 100% no-repeat scroll,linear-gradient(270deg,var(--shade),transparent) right/.9rem 100% no-repeat scroll}
 table{border-collapse:collapse;width:100%;font-size:.92rem;line-height:1.5}
 th,td{text-align:left;vertical-align:top;padding:.45rem .9rem .45rem 0;border-bottom:1px solid var(--line);min-width:5rem}
