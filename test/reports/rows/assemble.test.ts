@@ -34,7 +34,10 @@ describe('assemble: JSON', () => {
 
   it('warns that rows have no column for a split, and not where a column begins with its name or nothing came', () => {
     const warned = (query: string, rows: object[]) =>
-      assemble(ask({ parts: [rowsEntry(rows as never, { byDate: true })] }, query)).warnings;
+      (
+        jsonOf(assemble(ask({ parts: [rowsEntry(rows as never, { byDate: true })] }, query))).meta.warnings ??
+        []
+      ).map(({ code }: { code: string }) => code);
     const byCreative = `${QUERY}&byCreative=1`;
     expect(warned(byCreative, ROWS)).toEqual(['parameters_passed_on', 'split_not_shown']);
     expect(jsonOf(assemble(ask({}, byCreative))).meta.warnings.at(-1).message).toMatch(
