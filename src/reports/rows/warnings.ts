@@ -251,7 +251,7 @@ function splitWarnings({ split }: Report, parts: readonly Entry<RowsHeader>[]): 
   const isShown = (name: string) => [...columns].some((column) => column.startsWith(name));
   const lacking = split.filter((name) => name !== 'date' && !isShown(name));
   if (columns.size === 0 || lacking.length === 0) return [];
-  const message = `The rows have no column for ${someOf(lacking)} in meta.split: the platform probably does not know this split and ignored it. Do not read the rows as split by it.`;
+  const message = `No column of the rows begins with ${someOf(lacking)}, of meta.split: perhaps the platform does not know this split. Look at the columns before you read the rows as split by it.`;
   return [{ code: 'split_not_shown', message }];
 }
 

@@ -30,8 +30,8 @@ export const commonRuns = ([first = [], ...others]: readonly (readonly Period[])
     (common, list) =>
       common.flatMap((one) =>
         list.flatMap((other) => {
-          const from = one.from > other.from ? one.from : other.from;
-          const to = one.to < other.to ? one.to : other.to;
+          const [, from = ''] = [one.from, other.from].sort();
+          const [to = ''] = [one.to, other.to].sort();
           return from <= to ? [{ from, to }] : [];
         }),
       ),

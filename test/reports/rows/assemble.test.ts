@@ -41,7 +41,7 @@ describe('assemble: JSON', () => {
     const byCreative = `${QUERY}&byCreative=1`;
     expect(warned(byCreative, ROWS)).toEqual(['parameters_passed_on', 'split_not_shown']);
     expect(jsonOf(assemble(ask({}, byCreative))).meta.warnings.at(-1).message).toMatch(
-      /^The rows have no column for creative in meta\.split: /,
+      /^No column of the rows begins with creative, of meta\.split: /,
     );
     const shown = ROWS.map((row) => ({ ...row, creative_id: 5 }));
     for (const rows of [shown, []]) expect(warned(byCreative, rows)).toEqual(['parameters_passed_on']);
