@@ -247,8 +247,10 @@ function schemaWarnings(parts: readonly Entry<RowsHeader>[]): readonly Warning[]
 
 /** Of splits but by date, whose rows say their day, by the names of columns: `byCreative` gives `creativeId` or the like. */
 function splitWarnings({ split }: Report, parts: readonly Entry<RowsHeader>[]): readonly Warning[] {
-  const columns = new Set(parts.flatMap(({ header }) => header.columns));
-  const isShown = (name: string) => [...columns].some((column) => column.startsWith(name));
+  // Of what is perhaps no report, `shape_unknown` says so.
+  const reports = parts.filter(({ header }) => header.doubt === undefined);
+  const columns = new Set(reports.flatMap(({ header }) => header.columns.map((name) => name.toLowerCase())));
+  const isShown = (name: string) => [...columns].some((column) => column.startsWith(name.toLowerCase()));
   const lacking = split.filter((name) => name !== 'date' && !isShown(name));
   if (columns.size === 0 || lacking.length === 0) return [];
   const message = `No column of the rows begins with ${someOf(lacking)}, of meta.split: perhaps the platform does not know this split. Look at the columns before you read the rows as split by it.`;

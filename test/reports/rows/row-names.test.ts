@@ -148,7 +148,7 @@ describe('columns', () => {
 
 it('an answer of days with different columns says so', () => {
   const dayOf = (date: string, row: object) =>
-    rowsEntry([{ date, ...row }], {
+    rowsEntry([{ date, campaignId: 5, ...row }], {
       lastDay: date,
       splitFrom: { from: date, to: date, sortedHash: date, generation: 'g' },
     });
