@@ -226,10 +226,8 @@ export function createQueries({
     askedBy(call: ReportCall): Report | null {
       if (call.readBody !== null) return null;
       try {
-        const known = remembered.find(call, 'raw', now());
-        const query = known ?? parse(call, null, 'raw');
-        if (known === undefined) remembered.add(call, 'raw', query);
-        return query.question.report;
+        // Not remembered: a team that is refused must not displace the queries of others.
+        return (remembered.find(call, 'raw', now()) ?? parse(call, null, 'raw')).question.report;
       } catch (error) {
         if (error instanceof GatewayError) return null;
         throw error;
