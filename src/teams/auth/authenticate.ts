@@ -61,8 +61,12 @@ export function authenticate(headers: KeyHeaders, options: AuthenticateOptions):
   return caller;
 }
 
+/** As operators find it in the list of keys. */
+const labelOf = ({ label, secrets: [first] }: Pick<KeyRecord, 'label' | 'secrets'>): string =>
+  label || `${first?.prefix}…`;
+
 function refusedKey({ key, secret }: FoundKey, fault: KeyFault): RefusedKey {
-  const of = { team: key.teamId, key: key.id, label: key.label };
+  const of = { team: key.teamId, key: key.id, label: labelOf(key) };
   if (fault === 'revoked_api_key') return { ...of, why: 'revoked', endedAt: key.revokedAt };
   const isOld = secret !== key.secrets[0];
   return { ...of, why: isOld ? 'replaced' : 'expired', endedAt: isOld ? secret.validUntil : key.expiresAt };
@@ -148,13 +152,19 @@ function withinKey(team: Team, key: KeyRecord): Team {
 
 /** A person's key ends with the rights of its maker. @throws GatewayError `expired_api_key`, `revoked_api_key` */
 function checkMaker(
-  { id, label, maker, teamId }: KeyRecord,
+  { id, label, maker, teamId, secrets }: KeyRecord,
   { persons, nowMs, onRefused }: AuthenticateOptions,
 ): void {
   const fault = maker === undefined ? null : persons.keyFault(maker, teamId, nowMs);
   if (fault === null) return;
   const isOld = fault === 'long-ago';
-  onRefused({ team: teamId, key: id, label, why: isOld ? 'expired' : 'revoked', endedAt: null });
+  onRefused({
+    team: teamId,
+    key: id,
+    label: labelOf({ label, secrets }),
+    why: isOld ? 'expired' : 'revoked',
+    endedAt: null,
+  });
   throw new GatewayError(isOld ? 'expired_api_key' : 'revoked_api_key', {
     detail: isOld
       ? 'The person who made this key has not signed in for too long.'

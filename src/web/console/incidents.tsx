@@ -28,15 +28,19 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'Request ids', cell: (one) => <RequestIds of={one} /> },
   {
     title: 'Teams',
-    cell: ({ teams }) =>
-      teams.length === 0
-        ? 'none'
-        : teams.map((id, at) => (
-            <span key={id}>
-              {at === 0 ? '' : ', '}
-              <TeamLink id={id} name={id} />
-            </span>
-          )),
+    // One box: on a phone a cell lays its children side by side.
+    cell: ({ teams }) => (
+      <span>
+        {teams.length === 0
+          ? 'none'
+          : teams.map((id, at) => (
+              <span key={id}>
+                {at === 0 ? '' : ', '}
+                <TeamLink id={id} name={id} />
+              </span>
+            ))}
+      </span>
+    ),
   },
 ];
 
@@ -44,7 +48,6 @@ function RequestIds({ of }: { readonly of: Row }) {
   const { failedReports, requestIds = [] } = of;
   const rest = failedReports - requestIds.length;
   return (
-    // One box: on a phone a cell lays its children side by side.
     <span>
       {requestIds.map((id) => (
         <span key={id}>

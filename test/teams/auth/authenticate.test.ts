@@ -232,7 +232,7 @@ it('a known key that is refused is told with its team and since when, an unknown
     [await keys.issue(), {}],
   ] as const;
   for (const [key, how] of presented) outcome({ apiKey: [key] }, { onRefused, ...how });
-  const of = (key: string) => ({ team: 'growth', key, label: '' });
+  const of = (key: string) => ({ team: 'growth', key, label: expect.stringMatching(/^dgw_\w+…$/) });
   expect(told).toEqual([
     { ...of('key_1'), why: 'replaced', endedAt: expiresAt },
     { ...of('key_2'), why: 'revoked', endedAt: revokedAt },
