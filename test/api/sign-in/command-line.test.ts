@@ -288,7 +288,7 @@ describe('dsp-gateway login', () => {
     );
     expect((await run(['teams', 'create', 'made'])).code).toBe(0);
     expect((await run(['audit', '--actor', 'person'])).stdout).toMatch(
-      /Ada Lovelace \(person\).*team\.create +made/,
+      /Ada Lovelace \(company account\) created the team made /,
     );
     expect((await run(['sessions', 'list'])).stdout).toMatch(
       /Ada Lovelace \(person_\w+\) +command line.*this command/,
