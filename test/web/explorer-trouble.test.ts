@@ -32,7 +32,8 @@ describe('a report that does not come', () => {
     const gateway = await gatewayAt(platform, { config: { platform: { timeoutMs: 1000 } } });
     const key = await gateway.addTeam();
     const { page, shots } = await explorer(gateway, key, REPORT);
-    const alert = page.getByRole('alert').filter({ hasText: 'Platform timeout' });
+    const alert = page.getByRole('alert').filter({ hasText: 'The platform does not answer' });
+    await alert.getByText('Details').click();
     await alert.getByText(/request a shorter period/).waitFor();
     await shots('explorer-504');
     platform.answer(twoCurrencies);
