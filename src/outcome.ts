@@ -1,5 +1,4 @@
 /** How a request was answered: one vocabulary for the `cache-status` header, the log, the metrics and the docs. */
-
 import type { TeamLimit } from './errors.js';
 
 export type Outcome =

@@ -436,6 +436,13 @@ describe('status and audit', () => {
   });
 });
 
+it('status says that incidents are not known while the store does not answer', async () => {
+  const status = (await done('status --json')).json<object>();
+  const { url } = await startRawPlatform(sends(JSON.stringify({ ...status, incidents: null })));
+  const { stdout } = await runCli(['status'], { GATEWAY_ADMIN_URL: url, ADMIN_TOKEN: 'any' });
+  expect(stdout).toMatch(/^incidents +not known: /m);
+});
+
 it('status tells since when it is not well once: at its only finding, else of the whole', async () => {
   const since = new Date(opened.inside.clock.now() - 60_000).toISOString();
   const finding = { level: 'not well', part: 'platform', says: 'Calls fail.', do: 'Look.', since };

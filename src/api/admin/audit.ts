@@ -1,5 +1,4 @@
 /** The audit trail, newest first. */
-
 import type { FastifyInstance } from 'fastify';
 import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';

@@ -1,5 +1,4 @@
 /** Purges and explains the cache. */
-
 import type { FastifyInstance } from 'fastify';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';

@@ -1,5 +1,4 @@
 /** The last changes of days; erases the history of an account, and accepts empty days that the platform has deleted. */
-
 import type { FastifyInstance } from 'fastify';
 import { mustBe } from '../../lib/field-faults.js';
 import { dayNumber } from '../../reports/query/days.js';

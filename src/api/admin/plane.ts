@@ -1,5 +1,4 @@
 /** The admin plane: every route needs an admin token and its role, every body is validated. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import { isRepeated } from '../../lib/field-faults.js';

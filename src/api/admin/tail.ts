@@ -1,5 +1,4 @@
 /** Requests on the data plane: live, `GET /admin/v1/tail`, and failed ones as a list and by id, `GET /admin/v1/requests`. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isIsoDate } from '../../config/values.js';
 import { CATALOGUE, GatewayError, invalidQuery } from '../../errors.js';

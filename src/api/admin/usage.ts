@@ -1,5 +1,4 @@
 /** Usage of each team by day; counters over time, for charts and the ledger of teams. */
-
 import type { FastifyInstance } from 'fastify';
 import { invalidQuery } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';

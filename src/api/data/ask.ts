@@ -2,7 +2,6 @@
  * Calls about a report (`/gateway/v1/…?endpoint&query`): authenticate, parse and authorize them. As for the report itself,
  * nothing stored is read before.
  */
-
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { isRepeated, isUnknown, mustBe, withStep } from '../../lib/field-faults.js';

@@ -1,5 +1,4 @@
 /** The parameters of a request for the feed of changes, and who reads it. */
-
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import { isRepeated, isUnknown, mustBe } from '../../lib/field-faults.js';
 import type { FeedFilter, FeedReader } from '../../reports/feed/feed.js';

@@ -1,5 +1,4 @@
 /** The explorer's session: `/gateway/v1/session`. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';

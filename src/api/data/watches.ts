@@ -1,5 +1,4 @@
 /** Reports that the gateway reads by itself: `/gateway/v1/watches`. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';

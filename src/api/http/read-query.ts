@@ -1,5 +1,4 @@
 /** Query parameters, checked by a schema. Pure. */
-
 import type { Static, TObject } from 'typebox';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import { PATTERNS } from '../../lib/faults.js';

@@ -1,5 +1,4 @@
 /** Entries of the audit as sentences. Pure. */
-
 import { changesOf, failureOf } from '../../lib/words.js';
 import type { AnswerTo } from './table.js';
 

@@ -1,5 +1,4 @@
 /** The rule of a pass-through request, and the checks of its query and body. Pure. */
-
 import type { RouteRule } from '../../config/schema.js';
 import type { Scope } from '../../config/sign-in-settings.js';
 import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';

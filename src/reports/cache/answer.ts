@@ -74,7 +74,10 @@ export function createAnswerQuery(g: Gateway, memory: Pick<AnswerMemory, 'keep' 
       ...query.shape,
       ...kept,
       totalsFailure,
-      totalsApart: await compareTotals({ report: question.report, ...kept, rules }),
+      totalsApart:
+        kept.totals === null
+          ? []
+          : await compareTotals({ report: question.report, ...kept, totals: kept.totals, rules }),
       rules,
       nowMs: now(),
       isRecorded: history.isRecorded(question.report),

@@ -118,8 +118,9 @@ export function noteFromMemory(trace: Trace, query: Query, finished: Finished, r
 
 /** Tells who asked for a fresher answer without the scope `cache:refresh` that a hit is as old as it would have been. */
 export function tellIgnored(reply: ReportReply, { ignoredMaxAgeMs }: CacheDirectives): ReportReply {
+  if (ignoredMaxAgeMs === undefined) return reply;
   const { age, 'cache-status': status = '' } = reply.headers;
-  if (ignoredMaxAgeMs === undefined || Number(age) * 1000 < ignoredMaxAgeMs) return reply;
+  if (Number(age) * 1000 < ignoredMaxAgeMs) return reply;
   const told = status.replace(/^(dsp-gateway; hit;.* detail=)([\w-]+)$/, '$1"$2 refresh-ignored"');
   return { ...reply, headers: { ...reply.headers, 'cache-status': told } };
 }

@@ -97,7 +97,7 @@ const MAX_SUMS = 5000;
 
 type Compared = Pick<AssembleInput, 'report' | 'rules'> & {
   readonly parts: readonly Entry[];
-  readonly totals: Entry | null;
+  readonly totals: Entry;
 };
 
 /** Each body is added up once. */
@@ -118,7 +118,7 @@ export function createCompareTotals() {
 
   /** @returns columns whose total is not the sum of the rows; none where rows may be missing or too many */
   return async ({ report, parts, totals, rules }: Compared): Promise<readonly Apart[]> => {
-    if (totals === null || report.split.length === 0 || whyNoTotals(totals, parts, rules) !== null) return [];
+    if (report.split.length === 0 || whyNoTotals(totals, parts, rules) !== null) return [];
     const all = [...parts, totals];
     if (!all.every(isWhole) || all.reduce((count, { header }) => count + header.rowCount, 0) > MAX_ROWS)
       return [];

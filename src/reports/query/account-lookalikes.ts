@@ -4,7 +4,6 @@
  * send them in calls that are passed through, nor in reports while undeclared parameters are observed. Exception: an object that
  * names only own accounts and contains no other number. Pure.
  */
-
 import { plainName } from '../../lib/near-name.js';
 import { isJsonArray, type Json, JsonError, JsonObject, parseJson } from '../rows/json.js';
 import { ACTS_AS, OWNER, SHORT_NAME } from './account-words.js';

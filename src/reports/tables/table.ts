@@ -1,5 +1,4 @@
 /** Rows of an answer as a table: columns once, each row a list in their order; sorting. Pure. */
-
 import { GatewayError, invalidQuery } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';
 import { compare, type Decimal, decimalOf } from '../rows/decimal.js';

@@ -192,9 +192,9 @@ function PlatformRoom({ answer }: { readonly answer: SeriesAnswer }) {
   const { queue, budgetLeft } = answer.series;
   const isWaiting = sum(queue) > 0;
   const isTold = budgetLeft.some((value) => value !== null);
-  if (!isWaiting && !isTold) return null;
   const height = isWaiting && isTold ? HALF : FULL;
   const shown = useMemo(() => byBar(answer), [answer]);
+  if (!isWaiting && !isTold) return null;
   const look = {
     kind: answer.range === '1h' ? 'lines' : 'bars',
     times: timesOf(shown),

@@ -1,5 +1,4 @@
 /** The platform's tokens: lifetimes, history, and the processes that use each. */
-
 import { type AuditEntry, proofOf, sentenceOf } from '../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { failureOf } from '../../lib/words.js';

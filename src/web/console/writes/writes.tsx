@@ -1,5 +1,4 @@
 /** Spend against budgets, refused writes and those of unknown outcome, and stops of writes. */
-
 import type { NameOf } from '../../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../../api/operations/table.js';
 import { type Column, DataTable } from '../../ui/data-table.js';
