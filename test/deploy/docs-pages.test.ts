@@ -439,6 +439,21 @@ it('links of a page lead to the addresses of the reader', () => {
   expect(from('index.md', 'https://example.com/')).toBe('https://example.com/');
 });
 
+it('examples have the address at which the reader opened the page, if it is one', async () => {
+  const gateway = await withGateway();
+  const shown = async (headers: Record<string, string>, path = '/docs/first-steps', plane = gateway.data) =>
+    /(?:GATEWAY|ADMIN)=(\S+)/.exec((await plane.inject({ url: path, headers })).body)?.[1];
+  const proxied = { host: 'reports.example', 'x-forwarded-proto': 'https' };
+  expect(await shown({ host: 'reports.example:8443' })).toBe('http://reports.example:8443');
+  expect(await shown(proxied)).toBe('https://reports.example');
+  expect(await shown({ host: '[::1]:9' })).toBe('http://[::1]:9');
+  for (const host of ['"><script>', 'a b', '$(reboot)', "x';ls"])
+    expect(await shown({ host })).toBe('http://127.0.0.1:8080');
+  expect(await shown({ host: 'ops.example' }, '/docs/operations', gateway.admin)).toBe(
+    'http://ops.example/admin/v1',
+  );
+});
+
 it('without its pages there is the interface', async () => {
   const bare = fastify();
   registerPages(bare, false, new URL('file:///nowhere/'));

@@ -37,7 +37,7 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
       // The page above, written with a slash.
       if (request.params.page === '') return reply.redirect(path.slice(0, -'/:page'.length));
       const html = /^[\w-]*$/.test(page) ? await read(`${path.replace(':page', page)}.html`) : null;
-      if (html !== null) return sendPage(reply, html, policyOf(html));
+      if (html !== null) return sendPage(reply, withOwnAddress(html, request, admin), policyOf(html));
       // Without built pages there is still the API reference.
       if (path === '/docs') return reply.redirect('/docs/api');
       return await noPage(request, reply);
@@ -67,6 +67,21 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
     reply.code(404).headers({ vary: 'accept', 'cache-control': 'no-store' });
     return sendPage(reply, html, policyOf(html));
   }
+}
+
+/** Host names, IP addresses, ports; nothing that has a meaning in HTML or in a shell. */
+const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i;
+
+/**
+ * Examples have the address at which the reader opened the page, so that they can be pasted. It is the reader's own word, and
+ * shown to nobody else: pages are not cached.
+ */
+function withOwnAddress(html: string, { headers, protocol }: FastifyRequest, admin: boolean): string {
+  const { host = '', 'x-forwarded-proto': forwarded } = headers;
+  if (!HOST.test(host)) return html;
+  const own = `${forwarded === 'https' ? 'https' : protocol}://${host}`;
+  const example = `http://127.0.0.1:${admin ? 8081 : 8080}`;
+  return html.replace(/<pre\b.*?<\/pre>/gs, (code) => code.replaceAll(example, () => own));
 }
 
 interface Contents {
