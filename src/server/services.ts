@@ -36,7 +36,7 @@ import { createProvider } from '../teams/sign-in/provider.js';
 import { createTally } from '../teams/tally/tally.js';
 import { createUsage, recallShares } from '../teams/usage/usage.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
-import { createHealth, type HeldToken, readProcessHealth } from '../telemetry/health.js';
+import { createHealth, type Health, type HeldToken, readProcessHealth } from '../telemetry/health.js';
 import type { Log } from '../telemetry/logger.js';
 import type { Measured } from '../telemetry/measured.js';
 import { createMetrics } from '../telemetry/metrics.js';
@@ -45,6 +45,7 @@ import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
 import { createIncidents } from './keep-incidents.js';
 import { LAYOUT } from './layout.js';
+import { sharedSettings } from './shared-settings.js';
 
 /** The token of this process and since when, updated with each heartbeat and change of the vault. */
 function heldToken(keeper: Pick<VaultKeeper, 'vault' | 'onChange'>, now: () => number): () => HeldToken {
@@ -131,6 +132,12 @@ const tellGrants = ({
 }: Pick<Parts, 'directory' | 'store' | 'clock'>): Job =>
   createTellGrants({ directory, changes, documents, now: clock.now });
 
+/** What the other processes of the store learn of this one. */
+const reportedBy = (health: Health, settings: Readonly<Record<string, string>>) => ({
+  id: health.id,
+  info: () => JSON.stringify({ ...health.own(), layout: LAYOUT, settings }),
+});
+
 type Parts = Awaited<ReturnType<typeof createParts>>;
 
 /** @throws StoreUnavailable, SealError */
@@ -144,7 +151,8 @@ async function createParts(options: ServicesOptions) {
   const l1 = createL1(config.cache.l1MaxBytes);
   const held = heldToken(credential.keeper, clock.now);
   const health = createHealth(randomId(), () => measured, held, clock.now);
-  const self = { id: health.id, info: () => JSON.stringify({ ...health.own(), layout: LAYOUT }) };
+  const shared = sharedSettings(config, () => replicas.others);
+  const self = reportedBy(health, shared.hashes);
   const limits = createLimits({
     ...{ store, clock, logger, teamOf: directory.team, self },
     onCharged: (team, left) => budgets.charged(team, left),
@@ -163,8 +171,9 @@ async function createParts(options: ServicesOptions) {
   const withoutSlot = createRecentMinutes(clock.now);
   const refusedKeys = createRefusedKeys(clock.now);
   const measured: Measured = {
-    ...{ ...foundation, ...traffic, l1, replicas, secretFaults, ...credential },
-    ...{ recentReports: tally.recentReports, limitRefusals: tally.limitRefusals, refusedKeys },
+    ...{ ...foundation, ...traffic, ...credential, settingsApart: shared.apart },
+    ...{ l1, replicas, secretFaults, refusedKeys },
+    ...{ recentReports: tally.recentReports, limitRefusals: tally.limitRefusals },
     withoutSlot: () => withoutSlot.sum().failed,
     failures: () => ({ ...traffic.recentCalls.last(), ...tally.failedReports() }),
     keysUntilMs: () => clock.now() - foundation.registry.staleForMs() + config.auth.maxStaleSeconds * 1000,
@@ -188,8 +197,7 @@ async function createParts(options: ServicesOptions) {
       tally.addCall(call.team);
     },
   });
-  const callMs = config.platform.timeoutMs;
-  const idempotency = createIdempotency({ ...store, clock, logger, callMs });
+  const idempotency = createIdempotency({ ...store, clock, logger, callMs: config.platform.timeoutMs });
   const reporting = composeReports({
     ...{ config, policy, store, clock, logger, registry, purges, erasures },
     platform,
@@ -214,10 +222,7 @@ async function createParts(options: ServicesOptions) {
     incidents: createIncidents({ ...series, ...failedRequests, documents: store.documents, health, clock }),
     tail: createTail({ bus: store.bus, clock, logger }),
     ...{ failedRequests, withoutSlot, refusedKeys },
-    ...{ purges, erasures, l1, health },
-    limits,
-    budgets,
-    metrics,
+    ...{ purges, erasures, l1, health, limits, budgets, metrics },
     platform,
     idempotency,
     reporting,

@@ -366,7 +366,30 @@ const OWN: readonly Condition[] = [
     },
     alert: 'DspGatewayClockApart',
   },
+  {
+    ...{ part: 'settings', text: 'apart', level: 'warning' },
+    read: ({ settingsApart }) => settingsApart().length > 0,
+    advice: ({ settingsApart }) => ({
+      says: 'Processes of one Redis have different settings, so they may store different numbers for the same day, or take it as final at different times.',
+      do: `Start all processes with the same ${someOf(settingsApart())}, which dsp-gateway config show prints; while new settings roll out, wait until all have them.`,
+    }),
+    gauge: {
+      name: 'dsp_gateway_settings_apart',
+      help: 'Number of settings that must be the same in all processes of a store and are not.',
+      of: 'max',
+      read: ({ settingsApart }) => settingsApart().length,
+    },
+    alert: 'DspGatewaySettingsApart',
+  },
 ];
+
+/** Names listed in a sentence. */
+const MAX_NAMES = 3;
+
+function someOf(names: readonly string[]): string {
+  const rest = names.length - MAX_NAMES;
+  return `${names.slice(0, MAX_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
 
 /** In the order of findings; within a part the worst last. */
 export const CONDITIONS: readonly Condition[] = [...CREDENTIAL, ...STORE, ...PLATFORM, ...OWN];

@@ -12,7 +12,17 @@ export const LEVELS = ['well', 'starting', 'warning', 'not well'] as const;
 export const Finding = Type.Object(
   {
     level: Type.Enum(['starting', 'warning', 'not well'], { description: 'starting: not a fault.' }),
-    part: Type.Enum([...HEALTH_PARTS, 'slots', 'log', 'clock', 'secrets', 'writes', 'sign-in', 'gateway']),
+    part: Type.Enum([
+      ...HEALTH_PARTS,
+      'slots',
+      'log',
+      'clock',
+      'settings',
+      'secrets',
+      'writes',
+      'sign-in',
+      'gateway',
+    ]),
     says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
     do: Type.String({ description: 'What to do, in one sentence.' }),
     recovered: Type.Optional(

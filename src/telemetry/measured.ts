@@ -70,6 +70,8 @@ export interface Measured {
   /** Of the feed of changes. */
   readonly waitingReaders: () => number;
   readonly replicas: { readonly count: number };
+  /** Names of settings that another process of the store has otherwise, though all must share them. */
+  readonly settingsApart: () => readonly string[];
   /** Secret files whose current content is not in use. */
   readonly secretFaults: () => readonly { readonly name: string; readonly message: string }[];
   /** Of sign-ins; null: off. `fault`: why it cannot be used, as a code. */

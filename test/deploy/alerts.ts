@@ -175,6 +175,7 @@ export const ALERTS: Readonly<Record<string, readonly AlertCase[]>> = {
   DspGatewayWritesStopped: told('writes_stopped', '1x60', '0x60', JOB),
   DspGatewayLogLost: told('log_up', '0x60', '1x60', REPLICA),
   DspGatewayClockApart: told('clock_apart_seconds', '9x60', '0x60', REPLICA),
+  DspGatewaySettingsApart: told('settings_apart', '1x60', '0x60', JOB),
   DspGatewaySignInProviderDown: told('sign_in_provider_up', '0x60', '1x60', JOB),
   DspGatewaySecretFileFaulty: told('secret_files_faulty', '1x60', '0x60', JOB),
 };

@@ -43,6 +43,29 @@ beforeAll(async () => {
 });
 
 describe.concurrent('two gateways on one Redis', () => {
+  it('name the settings that one of them has otherwise, until it ends', async ({ expect }) => {
+    await withRedis(async (redis) => {
+      const settings = { ...env, REDIS_URL: redis.url };
+      const [one, two] = await Promise.all([
+        startGateway(settings),
+        startGateway({ ...settings, PLATFORM_TIMEZONE: 'Europe/Berlin' }),
+      ]);
+      const saidBy = async (gateway: typeof one) => {
+        const { verdict } = (await admin(gateway, 'GET', '/status')) as {
+          verdict: { findings: { part: string; do: string }[] };
+        };
+        return verdict.findings.find(({ part }) => part === 'settings')?.do ?? 'nothing';
+      };
+      for (const gateway of [one, two])
+        await within('the finding', 15_000, async () =>
+          /with the same platform\.timezone, which/.test(await saidBy(gateway)),
+        );
+      await two.end('SIGTERM');
+      await within('its end', 15_000, async () => (await saidBy(one)) === 'nothing');
+      expect(await saidBy(one)).toBe('nothing');
+    });
+  });
+
   it('share one token, teams, keys, revocations, the cache and purges; a campaign is made once', async ({
     expect,
   }) => {

@@ -33,6 +33,7 @@ export function measured(changes: Partial<Measured> = {}): Measured {
     isPaged: () => false,
     waitingReaders: () => 0,
     replicas: { count: 1 },
+    settingsApart: () => [],
     secretFaults: () => [],
     provider: null,
     brake: { stops: () => ({ all: null, teams: [] }) },

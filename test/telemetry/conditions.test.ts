@@ -45,6 +45,7 @@ const HAVING: Readonly<Record<string, Partial<Measured>>> = {
   'secrets: faulty': { secretFaults: () => [{ name: 'ADMIN_TOKEN_FILE', message: 'is empty' }] },
   'log: failing': { log: { health: () => ({ ok: false, droppedLines: 3 }) } },
   'clock: apart': { clock: { ...measured().clock, apartMs: -86_400_000 } },
+  'settings: apart': { settingsApart: () => ['platform.timezone'] },
 };
 
 const { groups } = parse(await readFile(join(ROOT, 'helm', 'files', 'rules.yaml'), 'utf8')) as {

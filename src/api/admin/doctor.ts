@@ -192,6 +192,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   writes: 'writes',
   log: 'log',
   clock: 'clocks of this process and Redis',
+  settings: 'settings of all processes',
   'sign-in': 'sign-in with company accounts',
   gateway: 'ready',
 };

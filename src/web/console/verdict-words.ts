@@ -22,6 +22,7 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   secrets: 'a secret file',
   log: 'the log',
   clock: 'the clock',
+  settings: 'the settings',
   'sign-in': 'sign-in with company accounts',
   gateway: 'the gateway',
 };
