@@ -303,7 +303,7 @@ export const CATALOGUE = {
     title: 'Invalid platform answer',
     meaning: "The platform's response is not a valid report.",
     remedy:
-      'Report the `requestId` to your operator, who finds the reason in the log; renamed columns go into `report.endpoints.*.knownColumns`.',
+      'Repeat once after a minute; if it persists, report the `requestId` to your operator, who finds the reason in the log.',
   },
   upstream_too_large: {
     status: 502,

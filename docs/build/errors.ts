@@ -42,14 +42,24 @@ export function errorPages(admin: boolean): readonly (ReaderPage & { readonly pa
 }
 
 function errorList(admin: boolean): string {
-  const rows = Object.entries(CATALOGUE).map(
-    ([code, { title }]) =>
-      `<tr><td>${shownStatus(code as ErrorCode, admin)}</td><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${escapeHtml(title)}</td></tr>`,
-  );
+  const cells = Object.entries(CATALOGUE).map(([code, { meaning, remedy }]) => [
+    shownStatus(code as ErrorCode, admin),
+    `<a href="/docs/errors/${code}"><code>${code}</code></a>`,
+    prose(meaning),
+    prose(remedy),
+  ]);
+  // Stable: codes of a status stay in the order of the catalogue.
+  const rows = cells
+    .toSorted(([a = ''], [b = '']) => a.localeCompare(b))
+    .map(
+      ([status, code, means, remedy]) =>
+        `<tr><td>${status}</td><td>${code}</td><td>${means}</td><td data-head="What to do">${remedy}</td></tr>`,
+    );
   return `<p>Every error is a problem document: <code>application/problem+json</code>, RFC 9457. Its <code>type</code> leads to
 the page of its <code>code</code> below; <code>detail</code> says what is wrong with this request, <code>help</code> what to
-do next, and <code>requestId</code> is what to tell the operator.</p>
-<div class="table" tabindex="0"><table><thead><tr><th>Status</th><th>Code</th><th>Title</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
+do next, and <code>requestId</code> is what to tell the operator. Programs repeat on 429, 502, 503 and 504 after
+<code>retry-after</code> seconds if that is at most a minute, but not on <code>not_cached</code>; on other 4xx they change the request.</p>
+<div class="table" tabindex="0"><table class="stacked"><thead><tr><th>Status</th><th>Code</th><th>Means</th><th>What to do</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
 }
 
 function errorPage(code: ErrorCode, admin: boolean): string {

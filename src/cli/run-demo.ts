@@ -31,6 +31,7 @@ export async function runDemo(env: Environment, { once, empty, quiet }: DemoOpti
     const goOn = clock && (await playStory(demo, clock, print));
     print(curlLines(demo));
     const live = quiet ? undefined : goOn?.();
+    if (live) print('\nThe apps of all five teams, yours too, go on making requests (without: --quiet).');
     await stopped;
     await live?.stop();
   };

@@ -1,5 +1,5 @@
 /** Classifies a platform response by status and headers (`docs/contract.md`, "Errors"). Pure. */
-import { GatewayError } from '../errors.js';
+import { GatewayError, type GatewayErrorOptions } from '../errors.js';
 import { readDirectives } from '../lib/http/cache-directives.js';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -59,9 +59,15 @@ function redirect(status: number, location: string | undefined, rules: Interpret
   return { kind: 'invalid', error: invalid(`status ${status}, a redirect not to a login; none is followed`) };
 }
 
-/** @param internal the reason, for the log only */
-export function invalid(internal: string): GatewayError {
-  return new GatewayError('upstream_invalid_response', { internal });
+/**
+ * @param internal the reason, for the log only
+ * @param told what callers learn of it, instead of the code's own words
+ */
+export function invalid(
+  internal: string,
+  told: Pick<GatewayErrorOptions, 'detail' | 'help'> = {},
+): GatewayError {
+  return new GatewayError('upstream_invalid_response', { internal, ...told });
 }
 
 export function single(value: string | string[] | undefined): string | undefined {

@@ -4,7 +4,9 @@ import { SWITCHES } from '../../src/simulator/switches.js';
 
 /** `docs/errors.md`, whole. */
 export function errorsPage(): string {
-  const rows = Object.entries(CATALOGUE).map(([code, { meaning, remedy }]) => {
+  // Stable: codes of a status stay in the order of the catalogue.
+  const sorted = Object.entries(CATALOGUE).toSorted(([, a], [, b]) => a.status - b.status);
+  const rows = sorted.map(([code, { meaning, remedy }]) => {
     const [data, admin] = [false, true].map((plane) => statusOf(code as ErrorCode, plane));
     const own = data === admin ? data : `${data}; ${admin} on the admin plane`;
     // The one error without a status of its own.

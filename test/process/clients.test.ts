@@ -46,11 +46,11 @@ async function run(program: string, file: string, text: string, advertiser: stri
 }
 
 /** A gateway that fails with these statuses first, and then answers. Ended with the test. */
-async function failingFirst(statuses: number[], code = 'failed') {
+async function failingFirst(statuses: number[], code = 'failed', retryAfter = '1') {
   const row = { date: '2026-10-01', impressions: 1, clicks: 1, spent: 1.5 };
   const server = createServer((request, response) => {
     const status = statuses.shift();
-    const headers = { 'content-type': 'application/json', 'retry-after': '1' };
+    const headers = { 'content-type': 'application/json', 'retry-after': retryAfter };
     if (status !== undefined)
       response.writeHead(status, headers).end(JSON.stringify({ code, title: 'Failed', help: 'Read.' }));
     else if (request.url?.includes('_format=ndjson')) response.end(`${JSON.stringify(row)}\n`);
@@ -73,6 +73,16 @@ it.each(REPEATING)(
     const { stderr, code } = await run(program, file, recipe(language), '1', url);
     expect([code, statuses]).toEqual([1, [504]]);
     expect(stderr).toContain('not_cached: Read.');
+  },
+);
+
+it.each(REPEATING)(
+  'the example for %s ends where the wait would be longer than a minute',
+  async (_what, program, file, language) => {
+    const { url, statuses } = await failingFirst([429, 429], 'upstream_budget_exhausted', '14815');
+    const { stderr, code } = await run(program, file, recipe(language), '1', url);
+    expect([code, statuses]).toEqual([1, [429]]);
+    expect(stderr).toContain('upstream_budget_exhausted: Read.');
   },
 );
 

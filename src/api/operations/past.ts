@@ -342,7 +342,11 @@ export const getChanges = history('getChanges', 'key', 'GET /gateway/v1/changes'
     ),
     cursor: Type.Optional(text('stream-cursor of the last live answer.')),
     endpoint: Type.Optional(text('Reports of this endpoint only.')),
-    advertiserId: Type.Optional(text('Reports of these advertisers only: repeated, or with commas.')),
+    advertiserId: Type.Optional(
+      Type.Union([Type.String(), Type.Array(Type.String())], {
+        description: 'Reports of these advertisers only: repeated, or with commas.',
+      }),
+    ),
     split: Type.Optional(
       Type.String({ description: 'Reports with this split only.', examples: ['date,campaign'] }),
     ),

@@ -31,6 +31,14 @@ import type {
   RequestedRange,
 } from './fetched.js';
 
+/** What a caller learns of an answer that is no report; the place and the names in it are for the log. */
+const HTML = { detail: 'The platform answered with a web page (HTML) instead of a report.' };
+const NOT_READ = { detail: "The platform's response cannot be read: it is not whole, or not JSON." };
+const NO_ROWS = {
+  detail: "The platform's response has no rows of this report, or none of its known columns.",
+  help: 'Report the requestId to your operator, who finds the reason in the log; if the platform renamed its columns, the new names go into report.endpoints.*.knownColumns.',
+};
+
 /** An answer that may be no report: not split, and never stored. */
 function doubtful(context: Context, digest: Digest, doubt: string): FetchedAnswer {
   const answer = answerOf({ ...context, storable: false }, { ...digest, flaws: [] });
@@ -264,7 +272,7 @@ export async function readAnswer(
   }
   // 206 and 304 answer conditions that were not sent, 201 and 204 are no reports.
   if (response.status !== 200 && response.status !== 203) throw invalid(`status ${response.status}`);
-  if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page');
+  if (isHtml(contentType, chunks[0] as Buffer)) throw invalid('the answer is an HTML page', HTML);
   const rules = g.policy.rulesFor(asked.report);
   const context = { asked, facts, rules, contentType, storable, status: response.status };
   if (rule === undefined && !/^[^;]*[/+]json\b/i.test(contentType)) {
@@ -274,10 +282,10 @@ export async function readAnswer(
   }
   const { outcome, bytes, hash } = await digest(chunks, input, response.token);
   const read: Context = { ...context, body: bytes, hash };
-  if (outcome.kind === 'invalid') throw invalid(outcome.reason);
+  if (outcome.kind === 'invalid') throw invalid(outcome.reason, outcome.isJson === false ? NOT_READ : {});
   if (outcome.kind === 'no-rows') {
     if (outcome.shape !== null) g.shapes.noteStranger(asked.report, outcome.shape);
-    const fault = invalid(outcome.reason);
+    const fault = invalid(outcome.reason, NO_ROWS);
     // Its bytes may be requested, but not its days.
     if (!asked.whole) throw fault;
     return unreadable({ ...read, storable: false }, fault, outcome.accounts, false);

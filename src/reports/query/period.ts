@@ -11,7 +11,7 @@ export interface Period {
   readonly to: string | null;
 }
 
-const MAX_LAST_DAYS = 400;
+export const MAX_LAST_DAYS = 400;
 /** For people. */
 export const PERIOD_WORDS = `today, yesterday, last_N_days (N from 1 to ${MAX_LAST_DAYS}), month_to_date, last_month`;
 const WORDS = ['today', 'yesterday', 'month_to_date', 'last_month'];

@@ -159,8 +159,8 @@ export type DigestOutcome =
       /** See {@link RowsError}. */
       readonly shape: string | null;
     }
-  /** No valid JSON, or it contains the token. */
-  | { readonly kind: 'invalid'; readonly reason: string };
+  /** It contains the token, or is no valid JSON, which `isJson: false` says. */
+  | { readonly kind: 'invalid'; readonly reason: string; readonly isJson?: false };
 
 /** @param isForbidden whether the decoded text contains the token */
 export function digestBytes(
@@ -178,7 +178,7 @@ export function digestBytes(
     return { kind: 'digest', digest: digestAnswer(text, ask) };
   } catch (error) {
     if (error instanceof JsonError || error instanceof CharsetError)
-      return { kind: 'invalid', reason: error.message };
+      return { kind: 'invalid', reason: error.message, isJson: false };
     if (!(error instanceof RowsError)) throw error;
     const document = parseAnswer(text);
     const accounts = accountsShown(document, ask.accountPattern, ask.nonAccounts);

@@ -125,7 +125,7 @@ export function questionWarnings({ endpoint, passedOn, from, to }: Report): read
     const more = ranked.length > MAX_NAMED ? [`${ranked.length - MAX_NAMED} more in meta.passedOn`] : [];
     warnings.push({
       code: 'parameters_passed_on',
-      message: `Unknown to the gateway and sent to the platform unchanged: ${[...named, ...more].join(', ')}. A platform that does not know them ignores them silently. Correct misspelt names; an operator can declare the others under report.endpoints."${endpoint}".knownParameters.`,
+      message: `Sent to the platform unchanged, and not used by the gateway: ${[...named, ...more].join(', ')}. A platform that does not know them ignores them silently. Correct misspelt names; an operator can declare the others under report.endpoints."${endpoint}".knownParameters.`,
     });
   }
   const open = [...(from === null ? ['dateFrom'] : []), ...(to === null ? ['dateTo'] : [])];

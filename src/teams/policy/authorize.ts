@@ -4,6 +4,7 @@ import type { Scope } from '../../config/sign-in-settings.js';
 import { type FieldFault, GatewayError } from '../../errors.js';
 import { clipName } from '../../lib/http/problem.js';
 import type { NamedAccount } from '../../reports/query/asked-accounts.js';
+import { MAX_LAST_DAYS } from '../../reports/query/period.js';
 import type { Caller } from '../auth/authenticate.js';
 
 export interface AccessRequest extends AccountRequest {
@@ -57,7 +58,7 @@ function checkRange({ team }: Pick<Caller, 'team'>, { rangeDays, opensEarly = fa
     // The end may be absent or in `_period`, and correcting it adds no start.
     help: opensEarly
       ? `Add dateFrom, so that the period has ${most}.`
-      : `Shorten the period to ${most}, or ask your operator to raise maxRangeDays of the team ${team.id}.`,
+      : `Shorten the period to ${most}, e.g. _period=last_${Math.min(maxRangeDays, MAX_LAST_DAYS)}_days, or ask your operator to raise maxRangeDays of the team ${team.id}.`,
     errors: [
       {
         // The contract names `dateTo`, also for `_period`.

@@ -173,7 +173,7 @@ describe('authorize: the period', () => {
     });
     expect(toProblem(error, 'r')).toMatchObject({
       detail: 'The period has 32 days, and this team may request at most 31 days.',
-      help: 'Shorten the period to at most 31 days, or ask your operator to raise maxRangeDays of the team team.',
+      help: 'Shorten the period to at most 31 days, e.g. _period=last_31_days, or ask your operator to raise maxRangeDays of the team team.',
     });
   });
 
