@@ -8,8 +8,11 @@
  * instant, by the age of their day. `fixed:28` is `fixed` with `report.restatementDays: 28`. With `--unchecked` no answer is
  * held against a whole one of the platform, which finds and mends changed days as well.
  *
+ * With `--evidence` (values of `report.crossCheckEvery`): one team alone; what it has in the end to judge joined answers by.
+ *
  * Usage: npm run build && node bench/economics.mjs [--seed 1] [--days 60] [--causes]
  *        npm run build && node bench/economics.mjs --finality fixed,learned [--unchecked] [--seed 1] [--days 60]
+ *        npm run build && node bench/economics.mjs --evidence 200,20 --days 7 [--seed 1]
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,10 +40,12 @@ const { values } = parseArgs({
     causes: { type: 'boolean', default: false },
     finality: { type: 'string' },
     unchecked: { type: 'boolean', default: false },
+    evidence: { type: 'string' },
   },
 });
 const make = values.finality === undefined ? createTrace : createSlowTrace;
-const trace = make({ seed: Number(values.seed), days: Number(values.days) });
+const teams = values.evidence === undefined ? 12 : 1;
+const trace = make({ seed: Number(values.seed), days: Number(values.days), teams });
 
 const DAY_MS = 86_400_000;
 
@@ -48,8 +53,9 @@ const DAY_MS = 86_400_000;
  * @param settings further settings of the gateway, as YAML
  * @param switches further ones of the simulator
  * @param onAnswer told of each answer, with the simulator at that moment
+ * @param onEnd told of the gateway's addresses and the key, before it stops
  */
-async function replay(settings, { switches = {}, onAnswer = null } = {}) {
+async function replay(settings, { switches = {}, onAnswer = null, onEnd = null } = {}) {
   const simulator = await startSimulator({ switches: { rateLimitPerMinute: 0, ...switches } });
   const folder = mkdtempSync(join(tmpdir(), 'dsp-gateway-bench-'));
   const settingsFile = join(folder, 'settings.yaml');
@@ -96,7 +102,7 @@ async function replay(settings, { switches = {}, onAnswer = null } = {}) {
     // A refresh behind a stale answer belongs to the moment of its question.
     while (services.budget.running > 0) await new Promise((resolve) => setImmediate(resolve));
     // What is learned of it, too.
-    if (onAnswer !== null) await services.settled();
+    if (onAnswer !== null || onEnd !== null) await services.settled();
     done += 1;
     if (simulator.calls.length > 500) countRows();
     if (done % 20_000 === 0)
@@ -106,6 +112,7 @@ async function replay(settings, { switches = {}, onAnswer = null } = {}) {
   }
   countRows();
   const calls = simulator.callCount;
+  if (onEnd !== null) await onEnd(gateway.urls, key);
   await agent.close();
   await gateway.stop();
   await simulator.close();
@@ -221,5 +228,53 @@ async function printFinality() {
   );
 }
 
-if (values.finality !== undefined) await printFinality();
+/** @returns of each report by date: requests, dates fetched again at an age of a week or more, and verdicts */
+async function readEvidence(urls, key) {
+  const rows = [];
+  for (const id of new Set(trace.map(({ advertiser }) => advertiser))) {
+    const headers = { 'x-api-key': key };
+    const answer = await fetch(`${urls.get('data')}/gateway/v1/truth?advertiserId=${id}`, { headers });
+    for (const { split, ages } of (await answer.json()).data) {
+      const sum = (all, name) => all.reduce((total, age) => total + age[name], 0);
+      const byCampaign = split.includes('campaign');
+      const ofReport = (one) => one.advertiser === id && one.byDate && one.byCampaign === byCampaign;
+      rows.push({
+        report: `${id}, by ${split.join(' and ')}`,
+        requests: trace.filter(ofReport).length,
+        old: sum(
+          ages.filter(({ ageDays }) => ageDays >= 7),
+          'n',
+        ),
+        wrong: sum(ages, 'wrong'),
+        ofOneAge: Math.max(...ages.map(({ n }) => n)),
+        atMost: Math.min(...ages.map(({ wrongPercentAtMost }) => wrongPercentAtMost)),
+      });
+    }
+  }
+  return rows.sort((a, b) => b.requests - a.requests);
+}
+
+async function printEvidence() {
+  for (const every of values.evidence.split(',')) {
+    let [rows, compared] = [[], '0'];
+    const onEnd = async (urls, key) => {
+      rows = await readEvidence(urls, key);
+      const metrics = await (await fetch(`${urls.get('admin')}/metrics`)).text();
+      compared = /^dsp_gateway_audits_total (\d+)/m.exec(metrics)?.[1] ?? '0';
+    };
+    const { calls } = await replay(JSON.stringify({ report: { crossCheckEvery: Number(every) } }), { onEnd });
+    const said = `crossCheckEvery ${every}: ${calls} platform calls, ${compared} joins compared\n`;
+    const heading = [
+      '| Report | Requests | n, 7 days or older | wrong | most n of one age | least wrongPercentAtMost |',
+      '|---|--:|--:|--:|--:|--:|',
+    ];
+    print(
+      [said, ...heading],
+      rows.map((row) => `| ${Object.values(row).join(' | ')} |`),
+    );
+  }
+}
+
+if (values.evidence !== undefined) await printEvidence();
+else if (values.finality !== undefined) await printFinality();
 else await (values.causes ? printCauses() : printPolicies());
