@@ -35,7 +35,7 @@ export function readerPage(
 <style>${STYLE}${style}</style>
 </head><body>
 <a class="skip" href="#text">To the text</a>
-<header><a class="name" href="/docs">dsp-gateway</a><form role="search" action="/docs/search">${FIELD} maxlength="100" placeholder="Search" aria-label="Search the documentation"></form><a class="pages" href="#pages">Pages</a><a href="/">Home</a><a href="/docs/api">API reference</a><a href="/docs/errors">Errors</a></header>
+<header><a class="name" href="/docs">dsp-gateway</a><form role="search" action="/docs/search">${FIELD} maxlength="100" placeholder="Search" aria-label="Search the documentation"></form><a class="pages" href="#pages">Pages</a><a href="/">Home</a><a href="/docs/api">API<span class="rest"> reference</span></a><a href="/docs/errors">Errors</a></header>
 <div class="sheet">
 <nav class="shelves" id="pages" aria-label="Pages">${shelves.map((shelf) => shelfOf(shelf, address)).join('\n')}</nav>
 <main id="text"><h1>${shown}</h1>

@@ -287,6 +287,15 @@ describe('the search of the documentation', () => {
     ['how do I authenticate', '/docs/first-steps#what-may-i-do'],
     ['watching reports', '/docs/final#watch-a-report'],
     ['python', '/docs/clients#python'],
+    ['which platforms', '/docs/decide#which-platforms'],
+    ['is it for our platform', '/docs/decide#which-platforms'],
+    ['supported platforms', '/docs/decide#which-platforms'],
+    ['support', '/docs/decide#support-sla-roadmap'],
+    ['SLA', '/docs/decide#support-sla-roadmap'],
+    ['roadmap', '/docs/decide#support-sla-roadmap'],
+    ['pen test', '/docs/security#pen-test-and-outside-review'],
+    ['how to report a vulnerability', '/docs/security#how-to-report-a-vulnerability'],
+    ['npm audit', '/docs/security#known-faults-of-packages'],
   ])('answers "%s" with %s first', async (words, address) => {
     const body = await search(`q=${encodeURIComponent(words)}`);
     expect(/<ol class="found"><li><a href="([^"]+)"/.exec(body)?.[1]).toBe(address);

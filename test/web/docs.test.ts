@@ -31,6 +31,31 @@ it('a page of the documentation fits a phone: a table that does not is shaded wh
   }
 });
 
+it('the head of a page has all its links in one line on a phone', async () => {
+  const { gateway } = await openGateway();
+  const { page } = await visit(`${gateway.data}/docs`);
+  for (const width of [360, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto(`${gateway.data}/docs/decide`);
+    const tops = await page
+      .locator('header a')
+      .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top / 20)));
+    expect([width, tops.length, new Set(tops).size]).toEqual([width, 5, 1]);
+  }
+});
+
+it('the formula of what the gateway costs fits beside the contents of its page', async () => {
+  const { gateway } = await openGateway();
+  const { page } = await visit(`${gateway.data}/docs/decide`);
+  await page.setViewportSize({ width: 1280, height: 844 });
+  const cut = await page
+    .locator('pre')
+    .evaluateAll((all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
+    );
+  expect(cut).toEqual([]);
+});
+
 it('a link to a heading shows it below the head of the page, on a phone too', async () => {
   const { gateway } = await openGateway();
   const { page } = await visit(`${gateway.data}/docs`);

@@ -68,6 +68,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
   authentication: '/docs/first-steps#what-may-i-do',
   'retry-after': '/docs/first-steps#errors',
   docker: '/docs/compose',
+  platforms: '/docs/decide#which-platforms',
+  'supported platforms': '/docs/decide#which-platforms',
 };
 /** Pages for those who write apps come before equally good ones, those for who changes the gateway after them. */
 const FOR_APPS = ['first-steps', 'clients', 'errors', 'limits', 'caching', 'changes', 'final', 'history'];
