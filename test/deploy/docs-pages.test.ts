@@ -92,6 +92,9 @@ it('lists every error, and has a page for each, in HTML that holds no stray back
     expect(body).not.toContain('`');
   }
   expect((await get('/docs/errors/invalid_query')).body).toContain('listed in <code>errors</code>, then');
+  const statuses = [...list.matchAll(/<tr><td>(\w+)<\/td>/g)].map(([, status]) => status);
+  expect(statuses).toEqual(statuses.toSorted());
+  expect(list).toContain('<td data-head="What to do">Repeat without <code>only-if-cached</code>.</td>');
 });
 
 it('says of the error without a status of its own that it is the platform’s', async () => {

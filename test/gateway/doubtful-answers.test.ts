@@ -48,6 +48,18 @@ describe('an answer with 200 that says that it is an error', () => {
     await expectKept(RESTATING, body);
   });
 
+  it.each([
+    ['a web page', '<!doctype html><p>Maintenance', 'answered with a web page (HTML) instead of a report'],
+    ['half an answer', GOOD.slice(0, 40), 'cannot be read: it is not whole, or not JSON'],
+    ['an error', '{"status":"error","data":[]}', 'is not a report: it says that it is an error, has no rows'],
+  ])('%s is named to the caller, without a word of it', async (_what, body, told) => {
+    const { ask } = await started(body);
+    const reply = await ask(FINAL);
+    expect(outcomeOf(reply)).toBe(NO_REPORT);
+    expect(reply.json<{ detail: string }>().detail).toContain(told);
+    expect(reply.text).not.toMatch(/Maintenance|campaign_id/);
+  });
+
   it('a job that builds the report is 502, of an endpoint never seen too, and is given as raw', async () => {
     const body = '{"Id":"b8c1","Status":1}';
     const { gateway, key } = await started(body);

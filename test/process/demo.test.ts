@@ -91,6 +91,7 @@ it('npm run demo has a past, and a first call that is still a miss', async () =>
   const [first = ''] = demo.stdout.split('\n').filter((line) => line.trim().startsWith('curl '));
   const { stdout } = await promisify(execFile)('sh', ['-c', first]);
   expect(stdout).toMatch(/cache-status: dsp-gateway; fwd=miss; stored/);
+  expect(demo.stdout).not.toContain('go on making requests');
   process.kill(-demo.pid, 'SIGINT');
   await demo.exited;
   expect(demo.stderr).toBe('');

@@ -35,7 +35,8 @@ import type {
 const HTML = { detail: 'The platform answered with a web page (HTML) instead of a report.' };
 const NOT_READ = { detail: "The platform's response cannot be read: it is not whole, or not JSON." };
 const NO_ROWS = {
-  detail: "The platform's response has no rows of this report, or none of its known columns.",
+  detail:
+    "The platform's response is not a report: it says that it is an error, has no rows, or none of the columns that are known.",
   help: 'Report the requestId to your operator, who finds the reason in the log; if the platform renamed its columns, the new names go into report.endpoints.*.knownColumns.',
 };
 
