@@ -1,9 +1,18 @@
 /** The explorer with numbers as they were at an earlier time, which have no totals of the platform. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { dayNumber } from '../../src/reports/query/days.js';
+import { resolvePeriod } from '../../src/reports/query/period.js';
 import type { Revisions } from '../../src/web/explorer/changed.js';
 import { commonRuns, knownThen, runsOf } from '../../src/web/explorer/known-then.js';
-import { dayAfter, daysOf, type Period } from '../../src/web/explorer/question.js';
+import {
+  dayAfter,
+  daysOf,
+  FIRST_QUESTION,
+  PERIODS,
+  type Period,
+  periodThen,
+} from '../../src/web/explorer/question.js';
 import { BY_DATE, HOUR, historyScene, PERIOD } from '../gateway/history-scene.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { withGateway } from '../support/start-gateway.js';
@@ -253,6 +262,43 @@ it('a person asks for the end of a day without a time; a day that is not over is
   await refused.getByText('That time has not come: choose an earlier one').waitFor();
   await refused.getByRole('link', { name: 'Show the numbers of now' }).click();
   await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+});
+
+it('a relative period of an earlier time has the days that the gateway gives it on that day', () => {
+  const words = fc.oneof(
+    fc.constantFrom(...PERIODS.map(([word]) => word)),
+    fc.integer({ min: 1, max: 400 }).map((days) => `last_${days}_days`),
+  );
+  const days = fc.integer({ min: 0, max: 4000 }).map((count) => dayAfter('2020-01-01', count));
+  fc.assert(
+    fc.property(words, days, fc.constantFrom('', 'T08:00'), (period, day, time) => {
+      const then = periodThen({ ...FIRST_QUESTION, period, asOf: `${day}${time}` });
+      expect(then).toEqual(resolvePeriod(period, dayNumber(day) as number));
+    }),
+  );
+  for (const asOf of ['', 'T08:00', '2026-13-01']) expect(periodThen({ ...FIRST_QUESTION, asOf })).toBeNull();
+  expect(periodThen({ ...FIRST_QUESTION, period: '', asOf: '2026-11-20' })).toBeNull();
+});
+
+it('a person who asks for the last 7 days as they were on a day reads which these are, and opens the same days of now', async () => {
+  const { gateway, key, ask } = await historyScene();
+  const week = 'advertiserId=1&byDate=1&dateFrom=2026-11-14&dateTo=2026-11-20';
+  await ask(week);
+  const day = fieldOf(gateway.clock.now()).slice(0, 10);
+  expect(day).toBe('2026-11-21');
+  gateway.clock.advance(72 * HOUR);
+  const url = `${await listenGateway(gateway)}/${REPORT}&advertiserId=1&byDate=1&_period=last_7_days`;
+  const { page, faults } = await signedIn(url, 'Team key', key);
+  await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+  await page.getByLabel(/^As they were on/).fill(day);
+  await page.getByText('As on 21 Nov 2026: 14 Nov to 20 Nov 2026.').waitFor();
+  await page.getByRole('button', { name: 'Show the report' }).click();
+  await page.getByRole('heading', { name: /14 Nov to 20 Nov 2026/ }).waitFor();
+  expect(page.url()).toContain('_period=last_7_days');
+  await page.getByRole('link', { name: 'Show the numbers of now' }).click();
+  await page.waitForURL((url) => !url.hash.includes('asOf'));
+  await page.getByRole('heading', { name: /14 Nov to 20 Nov 2026/ }).waitFor();
+  expect(faults).toEqual([]);
 });
 
 it('a person finds the time of earlier numbers in the form, by its name', async () => {

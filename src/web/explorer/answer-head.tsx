@@ -4,7 +4,7 @@ import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
 import type { Meta } from './parse.js';
-import { reportHref, thenWords, type Viewed } from './question.js';
+import { ofNow, reportHref, thenWords, type Viewed } from './question.js';
 import { Known, type StaleWhy } from './report-rows.js';
 import { closedPeriod, toldPeriod } from './spans.js';
 
@@ -60,6 +60,6 @@ const EarlierTime = ({ question, view }: Viewed) => (
   <p class="note warn" role="status">
     <strong>Numbers as they were on {thenWords(question.asOf)}</strong>, not those of now. Totals have no
     history: sums of these rows are shown.{' '}
-    <a href={reportHref({ ...question, asOf: '' }, view)}>Show the numbers of now</a>
+    <a href={reportHref(ofNow(question), view)}>Show the numbers of now</a>
   </p>
 );

@@ -31,6 +31,7 @@ import {
   aboutPath,
   instantOf,
   keptOf,
+  ofNow,
   type Period,
   type Question,
   reportHref,
@@ -139,13 +140,12 @@ function movedPath(question: Question, states: readonly DayStates[], { from, to 
   });
 }
 
-/** The report of other days, as it is now. */
+/** The report of other days. */
 const daysIn = (question: Question, { from, to }: Period): Question => ({
   ...question,
   period: '',
   dateFrom: from,
   dateTo: to,
-  asOf: '',
 });
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
@@ -362,7 +362,7 @@ function cellChange({ changed }: DiffRow, column: string): Change {
 
 /** A report with more splits was perhaps first fetched a moment ago; the one by date only has the longest history. */
 function Unchanged({ question, view, revisions, moments }: ChangedProps & { readonly moments: Moments }) {
-  const byDate = { ...question, splits: ['byDate'], asOf: '' };
+  const byDate = { ...ofNow(question), splits: ['byDate'] };
   const since = moments.from === null ? 'since the gateway first fetched it' : sinceWords(moments);
   const [first = '', last = ''] = knownSince(revisions) ?? [];
   const isLater = moments.from === null || Date.parse(last) > moments.from;

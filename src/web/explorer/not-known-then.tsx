@@ -12,6 +12,7 @@ import {
   daysOf,
   instantOf,
   keptOf,
+  ofNow,
   type Period,
   reportHref,
   thenWords,
@@ -43,7 +44,7 @@ export const NotYet = ({ question, view }: Pick<Viewed, 'question' | 'view'>) =>
 );
 
 const NumbersOfNow = ({ question, view }: Pick<Viewed, 'question' | 'view'>) => (
-  <a class="button" href={reportHref({ ...question, asOf: '' }, view)}>
+  <a class="button" href={reportHref(ofNow(question), view)}>
     Show the numbers of now
   </a>
 );
@@ -57,7 +58,7 @@ const MOST_LINKS = 5;
 
 export function NotKnownThen({ error, ...viewed }: NotKnownProps) {
   const { question, view } = viewed;
-  const revisions = useGet<Revisions>(aboutPath('revisions', { ...question, asOf: '' }));
+  const revisions = useGet<Revisions>(aboutPath('revisions', question));
   if (revisions.loading) return <Looking>Looking up which days were known then …</Looking>;
   const then = thenWords(question.asOf);
   const isDay = DATE.test(question.asOf);
@@ -102,7 +103,7 @@ export function NotKnownThen({ error, ...viewed }: NotKnownProps) {
 /** History is kept for each split apart: that by date only is the longest. Shown if it has all days of the time. */
 function ByDateOnly({ question, view, atMs }: Pick<Viewed, 'question' | 'view'> & { readonly atMs: number }) {
   const byDate = { ...question, splits: ['byDate'] };
-  const { value } = useGet<Revisions>(aboutPath('revisions', { ...byDate, asOf: '' }));
+  const { value } = useGet<Revisions>(aboutPath('revisions', byDate));
   if (value === null || !knownThen(value, atMs).isWhole) return null;
   return (
     <a class="button" href={reportHref(byDate, keptOf(view, byDate))}>

@@ -17,7 +17,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
   const { question, view, about } = props;
   const names = useMemo(() => namesIn(report.rows), [report]);
   const isByDay = question.splits.includes('byDate');
-  const revisions = useGet<Revisions>(isByDay ? aboutPath('revisions', { ...question, asOf: '' }) : null);
+  const revisions = useGet<Revisions>(isByDay ? aboutPath('revisions', question) : null);
   const pin = pinIn(momentsOf(view.between).from);
   const pins = useGet<Pins>(pin === null ? null : PINS);
   if (!isByDay)
@@ -52,7 +52,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
 function diffPath({ question, view }: Pick<Viewed, 'question' | 'view'>): string {
   const { from, to } = momentsOf(view.between);
   const asked = { from: instantFrom(from, Date.now()) || 'first', to: instantOf(to) || 'latest' };
-  return aboutPath('diff', { ...question, asOf: '' }, asked);
+  return aboutPath('diff', question, asked);
 }
 
 /** The refusal of a comparison says why nothing is known. */

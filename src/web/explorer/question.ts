@@ -141,7 +141,7 @@ export const eachOf = (question: Question): Question[] =>
 
 /** The parameters that determine the answer for the first advertiser. */
 export function parametersOf(question: Question): [name: string, value: string][] {
-  const { advertiserId, period, dateFrom, dateTo, splits, spentBased, asOf } = question;
+  const { advertiserId, period, dateFrom, dateTo, splits, spentBased, asOf } = ofItsDays(question);
   const isNamed = period !== '';
   const all: [string, string][] = [
     ['advertiserId', advertiserId],
@@ -154,6 +154,28 @@ export function parametersOf(question: Question): [name: string, value: string][
   ];
   return all.filter(([, value]) => value !== '');
 }
+
+/** The days of a relative period on the day of an earlier time, as the gateway has them on the day itself; null: the gateway tells. */
+export function periodThen({ period, asOf }: Question): Period | null {
+  const day = asOf.slice(0, 10);
+  if (!Number.isFinite(Date.parse(day))) return null;
+  const first = `${day.slice(0, 7)}-01`;
+  const count = period === 'yesterday' ? '1' : /^last_([1-9]\d{0,2})_days$/.exec(period)?.[1];
+  if (count !== undefined) return { from: dayAfter(day, -Number(count)), to: dayAfter(day, -1) };
+  if (period === 'today') return { from: day, to: day };
+  if (period === 'month_to_date') return { from: first, to: day };
+  const last = dayAfter(first, -1);
+  return period === 'last_month' ? { from: `${last.slice(0, 7)}-01`, to: last } : null;
+}
+
+/** The question with the days of its relative period, if it is of an earlier time. */
+export function ofItsDays(question: Question): Question {
+  const then = periodThen(question);
+  return then === null ? question : { ...question, period: '', dateFrom: then.from, dateTo: then.to };
+}
+
+/** The same days, with the numbers of now. */
+export const ofNow = (question: Question): Question => ({ ...ofItsDays(question), asOf: '' });
 
 /** @param field value of a date-time field, UTC */
 export const instantOf = (field: string): string =>
@@ -185,14 +207,14 @@ export function queryOf(question: Question, more: Readonly<Record<string, string
   return new URLSearchParams([...parametersOf(question), ...Object.entries(more)]);
 }
 
-/** @param more parameters of the call */
+/** History takes no earlier time: of one it has the days. @param more parameters of the call */
 export function aboutPath(
   call: 'explain' | 'diff' | 'revisions',
   question: Question,
   more: Readonly<Record<string, string>> = {},
 ): string {
-  const query = queryOf(question, call === 'explain' ? besideOf(question) : {}).toString();
-  return `/gateway/v1/${call}?${new URLSearchParams({ endpoint: question.endpoint, query, ...more })}`;
+  const query = call === 'explain' ? queryOf(question, besideOf(question)) : queryOf(ofNow(question));
+  return `/gateway/v1/${call}?${new URLSearchParams({ endpoint: question.endpoint, query: query.toString(), ...more })}`;
 }
 
 /** Whether the text is the id of an advertiser. */

@@ -11,8 +11,8 @@ import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { NotAsked } from './not-asked.js';
 import { splitWords } from './pinned.js';
-import { faultOf, PERIODS, type Question, thenWords } from './question.js';
-import { periodWords } from './spans.js';
+import { faultOf, ofItsDays, PERIODS, periodThen, type Question, thenWords } from './question.js';
+import { dayWords, periodWords } from './spans.js';
 
 interface FormProps {
   readonly question: Question;
@@ -132,7 +132,8 @@ export function ReportForm({ question, endpoints, advertisers, folds, ...props }
 
 /** `Campaigns · Acme · Last 30 days · by date` */
 function askedWords(question: Question, advertisers: readonly Advertiser[]): string {
-  const { endpoint, advertiserId: id, others, period, dateFrom: from, dateTo: to, splits, asOf } = question;
+  const { endpoint, advertiserId: id, others, splits, asOf } = question;
+  const { period, dateFrom: from, dateTo: to } = ofItsDays(question);
   const name = advertisers.find((one) => String(one.id) === id)?.name ?? `advertiser ${id}`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   const days = PERIODS.find(([value]) => value === period)?.[1] ?? (period || periodWords({ from, to }));
@@ -244,12 +245,15 @@ function reportField({ endpoint }: Question, endpoints: readonly Endpoint[]): Fi
   };
 }
 
-function periodField({ period }: Question): FieldSpec {
+function periodField(draft: Question): FieldSpec {
+  const { period } = draft;
+  const then = periodThen(draft);
   const isUnusual = period !== '' && !PERIODS.some(([value]) => value === period);
   return {
     name: 'period',
     label: 'Period',
     options: [...PERIODS, ...(isUnusual ? [period] : []), ['', 'Custom …']],
+    ...(then === null ? {} : { help: `As on ${dayWords(draft.asOf)}: ${periodWords(then)}.` }),
   };
 }
 
