@@ -167,6 +167,28 @@ it('a person whose split report was not known then opens the report by date only
   expect(faults).toEqual([]);
 });
 
+it('a person whose split report was not known at the end of a day opens the days that were known by date only', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE.replace('2026-11-19', '2026-11-18'));
+  const day = dayAfter(fieldOf(gateway.clock.now()).slice(0, 10), 1);
+  gateway.clock.advance(72 * HOUR);
+  await ask(BY_DATE);
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&byCampaign=1&asOf=`;
+  const { page } = await signedIn(`${url}${day}`, 'Team key', key);
+  const alert = page.getByRole('alert').filter({ hasText: 'Not known then.' });
+  await alert.getByRole('link', { name: 'Show 2 days by date only, as they were then' }).click();
+  await page.getByText('1 day is missing, as not known then: 19 Nov 2026.').waitFor();
+  const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(2);
+  // Of the split report all days are known later.
+  await ask(`${BY_DATE}&byCampaign=1`);
+  const told = fieldOf(gateway.clock.now() + MINUTE).replace('T', ' ');
+  await page.goto(`${url}${day}&gaps=`);
+  await alert.getByText(`All of them are known from ${told} UTC on.`).waitFor();
+  await alert.getByRole('link', { name: `Show all as they were on ${told} UTC` }).click();
+  await page.getByText(`Numbers as they were on ${told} UTC`).waitFor();
+});
+
 it('a person with several advertisers reads which one was not known then, and is not told to ask again', async () => {
   const { gateway, key, ask } = await historyScene();
   await ask(BY_DATE);

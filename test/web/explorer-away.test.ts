@@ -30,6 +30,33 @@ it('of several advertisers the days that all know are one link, and no parameter
   await expect.poll(() => lines.count()).toBe(2);
 });
 
+it('a report whose totals alone are missing says that they could not be fetched, and why', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE);
+  gateway.simulator.fault(AWAY);
+  const { page } = await signedIn(`${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`, 'Team key', key);
+  const note = page.getByText(
+    /^Totals of the platform could not be fetched \([A-Z][a-z ]+\): show the report again later\. Sums of the rows/,
+  );
+  await note.waitFor();
+  expect(await page.getByText('upstream_').count()).toBe(0);
+});
+
+it('days that are known come earliest first, in words and as links', async () => {
+  const { gateway, key, ask } = await historyScene();
+  await ask(BY_DATE.replace(PERIOD, days(14, 14)));
+  await ask(BY_DATE.replace(PERIOD, days(17, 18)));
+  gateway.simulator.fault(AWAY);
+  const query = BY_DATE.replace(PERIOD, days(14, 19));
+  const { page } = await signedIn(`${await listenGateway(gateway)}/${REPORT}&${query}`, 'Team key', key);
+  const alert = page.getByRole('alert').filter({ hasText: 'The platform does not answer.' });
+  await alert.getByText('Known: 14 Nov 2026, 17 Nov to 18 Nov 2026.').waitFor();
+  expect(await alert.getByRole('link').allInnerTexts()).toEqual([
+    'Show 14 Nov 2026',
+    'Show 17 Nov to 18 Nov 2026',
+  ]);
+});
+
 it('a report that is not by date leads to the one by date, whose days are known', async () => {
   const { gateway, key, ask } = await historyScene();
   await ask(BY_DATE);

@@ -116,35 +116,42 @@ it('a person reads by how much totals of the platform differ from the sums of ro
   expect(faults).toEqual([]);
 });
 
-it('a person reads of a report without totals of the platform that sums of its rows are shown, and none of people', async () => {
-  const { page, shots, faults } = await signedIn(`${gateway.data}/explorer#/access`, 'Team key', key);
-  await page.route('**/api/v1/report/**', async (route) => {
-    const response = await route.fetch();
-    const { data, meta } = await response.json();
-    const warnings = [{ code: 'totals_unavailable', message: 'meta.totals is missing.' }];
-    await route.fulfill({ response, json: { data, meta: { ...meta, totals: undefined, warnings } } });
-  });
-  onTestFinished(() => page.unrouteAll());
-  const query = 'endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&_period=last_7_days';
-  await page.goto(`${gateway.data}/explorer#/report?${query}`);
-  await page
-    .getByText(
-      'Totals of the platform could not be fetched, or do not fit these rows. Sums of the rows are shown',
-    )
-    .waitFor();
-  expect(await page.getByText('meta.totals').count()).toBe(0);
-  const table = page.getByRole('region', { name: 'Rows of the report' });
-  const heads = await table.getByRole('columnheader').allInnerTexts();
-  const foot = await table.locator('tfoot tr').locator('th, td').allInnerTexts();
-  const of = (title: string) => foot[heads.findIndex((head) => head.startsWith(title))];
-  expect(foot[0]).toBe('Sum of rows');
-  expect([of('Clicks'), of('CTR'), of('Reach')]).toEqual([
-    expect.stringMatching(/^[\d,]+$/),
-    expect.stringMatching(/^[\d.]+%$/),
-    'no sum',
-  ]);
-  const figures = await page.locator('dl.figures dt').allInnerTexts();
-  expect([figures.includes('Clicks'), figures.includes('Reach')]).toEqual([true, false]);
-  await shots('explorer-no-totals');
-  expect(faults).toEqual([]);
-});
+it.each([
+  ['has 2 rows instead of one', 'Totals of the platform do not fit these rows.'],
+  ['was refused by the platform with status 400', 'The platform refused to give totals of this report.'],
+])(
+  'a person whose report without a split %s reads that there are no totals, and that sums of the rows are shown, none of people',
+  async (why, told) => {
+    const { page, shots, faults } = await signedIn(`${gateway.data}/explorer#/access`, 'Team key', key);
+    await page.route('**/api/v1/report/**', async (route) => {
+      const response = await route.fetch();
+      const { data, meta } = await response.json();
+      const warnings = [
+        {
+          code: 'totals_unavailable',
+          message: `meta.totals is missing: the platform's unsplit report of this period ${why}.`,
+        },
+      ];
+      await route.fulfill({ response, json: { data, meta: { ...meta, totals: undefined, warnings } } });
+    });
+    onTestFinished(() => page.unrouteAll());
+    const query = 'endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&_period=last_7_days';
+    await page.goto(`${gateway.data}/explorer#/report?${query}`);
+    await page.getByText(`${told} Sums of the rows are shown`).waitFor();
+    expect(await page.getByText('meta.totals').count()).toBe(0);
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    const heads = await table.getByRole('columnheader').allInnerTexts();
+    const foot = await table.locator('tfoot tr').locator('th, td').allInnerTexts();
+    const of = (title: string) => foot[heads.findIndex((head) => head.startsWith(title))];
+    expect(foot[0]).toBe('Sum of rows');
+    expect([of('Clicks'), of('CTR'), of('Reach')]).toEqual([
+      expect.stringMatching(/^[\d,]+$/),
+      expect.stringMatching(/^[\d.]+%$/),
+      'no sum',
+    ]);
+    const figures = await page.locator('dl.figures dt').allInnerTexts();
+    expect([figures.includes('Clicks'), figures.includes('Reach')]).toEqual([true, false]);
+    await shots('explorer-no-totals');
+    expect(faults).toEqual([]);
+  },
+);

@@ -761,7 +761,9 @@ describe('pins', () => {
       .waitFor();
     await page.getByText(`Note: ${HOSTILE}`).waitFor();
     const [told] = await page.getByText(/^Pinned on/).allInnerTexts();
-    expect(told).toMatch(/^Pinned on [\d-]+ [\d:]+ UTC by \S+, 7 rows by date (final|provisional then)$/);
+    expect(told).toMatch(
+      /^Pinned on [\d-]+ [\d:]+ UTC by \S+, 7 rows by date (final|some days provisional then)$/,
+    );
     await table.getByRole('columnheader', { name: 'CPM' }).waitFor();
     const [newest] = await table.locator('tbody tr').allInnerTexts();
     expect(newest).toMatch(/[\d.]+%\s+\$[\d.]+\s+\$[\d.]+$/);

@@ -2,10 +2,11 @@
 import { Refused } from '../ui/api.js';
 import { Looking } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
+import { sortedBy } from '../ui/sort.js';
 import type { Revisions } from './changed.js';
 import { KnownDays } from './known-days.js';
 import { knownThen } from './known-then.js';
-import { numbers } from './numbers.js';
+import { counted, numbers } from './numbers.js';
 import {
   aboutPath,
   DATE,
@@ -56,6 +57,10 @@ interface NotKnownProps extends Viewed {
 /** More are not worth a choice. */
 const MOST_LINKS = 5;
 
+/** The first of them, earliest first. */
+const listedOf = (known: readonly Period[]): Period[] =>
+  sortedBy(known.slice(0, MOST_LINKS), ({ from }) => from, false);
+
 export function NotKnownThen({ error, ...viewed }: NotKnownProps) {
   const { question, view } = viewed;
   const revisions = useGet<Revisions>(aboutPath('revisions', question));
@@ -64,8 +69,7 @@ export function NotKnownThen({ error, ...viewed }: NotKnownProps) {
   const isDay = DATE.test(question.asOf);
   // Only the gateway knows when a day of the account ends: not before this time, in whichever zone.
   const atMs = Date.parse(isDay ? `${question.asOf}T10:00:00Z` : instantOf(question.asOf));
-  const found = knownThen({ data: revisions.value?.data ?? [] }, atMs);
-  const { known, gaps, allFrom } = isDay ? { ...found, allFrom: null } : found;
+  const { known, gaps, allFrom } = knownThen({ data: revisions.value?.data ?? [] }, atMs);
   if (view.gaps === '1' && known.length > 0) return <KnownDays {...viewed} {...{ known, gaps }} />;
   const count = known.flatMap((days) => daysOf(days)).length;
   const isSaid = known.length > 0 || allFrom !== null;
@@ -93,21 +97,30 @@ export function NotKnownThen({ error, ...viewed }: NotKnownProps) {
             Show all as they were on {thenWords(allFrom)}
           </a>
         )}
-        {question.splits.length > 1 ? <ByDateOnly {...{ question, view, atMs }} /> : null}
+        {question.splits.length > 1 ? <ByDateOnly {...{ question, view, atMs, count }} /> : null}
         <NumbersOfNow {...{ question, view }} />
       </p>
     </div>
   );
 }
 
-/** History is kept for each split apart: that by date only is the longest. Shown if it has all days of the time. */
-function ByDateOnly({ question, view, atMs }: Pick<Viewed, 'question' | 'view'> & { readonly atMs: number }) {
+interface ByDateProps extends Pick<Viewed, 'question' | 'view'> {
+  readonly atMs: number;
+  /** Days that were known of the split that was asked for. */
+  readonly count: number;
+}
+
+/** History is kept for each split apart: that by date only is the longest. Shown if more of its days were known. */
+function ByDateOnly({ question, view, atMs, count }: ByDateProps) {
   const byDate = { ...question, splits: ['byDate'] };
   const { value } = useGet<Revisions>(aboutPath('revisions', byDate));
-  if (value === null || !knownThen(value, atMs).isWhole) return null;
+  if (value === null) return null;
+  const { isWhole, known } = knownThen(value, atMs);
+  const more = known.flatMap(daysOf).length;
+  if (!isWhole && more <= count) return null;
   return (
-    <a class="button" href={reportHref(byDate, keptOf(view, byDate))}>
-      Show all days by date only, as they were then
+    <a class="button" href={reportHref(byDate, { ...keptOf(view, byDate), gaps: isWhole ? '' : '1' })}>
+      Show {isWhole ? 'all days' : counted(more, 'day')} by date only, as they were then
     </a>
   );
 }
@@ -121,7 +134,7 @@ interface RunsProps extends Pick<Viewed, 'question' | 'view'> {
 /** Links to the days that are known. */
 export const Runs = ({ known, question, view, behind = '' }: RunsProps) => (
   <>
-    {known.slice(0, MOST_LINKS).map((days) => (
+    {listedOf(known).map((days) => (
       <a
         key={days.from}
         class="button"
@@ -135,8 +148,7 @@ export const Runs = ({ known, question, view, behind = '' }: RunsProps) => (
 );
 
 export const toldRuns = (known: readonly Period[]): string =>
-  known
-    .slice(0, MOST_LINKS)
+  listedOf(known)
     .map((days) => periodWords(days))
     .join(', ') + (known.length > MOST_LINKS ? ` and ${numbers.whole(known.length - MOST_LINKS)} more` : '');
 

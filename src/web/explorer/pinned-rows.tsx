@@ -138,7 +138,8 @@ export function PinnedBy({
   );
 }
 
-export const PinState = ({ pin: { final } }: OfPin) => (
+/** A pin does not say which days are not final. */
+export const PinState = ({ pin: { final, period } }: OfPin) => (
   <span
     title={
       final
@@ -146,6 +147,10 @@ export const PinState = ({ pin: { final } }: OfPin) => (
         : 'Some of these numbers were fetched while the platform was still completing the day. “What changed since” tells what it changed later.'
     }
   >
-    <Tag tone={final ? 'good' : 'warn'}>{final ? 'final' : 'provisional then'}</Tag>
+    <Tag tone={final ? 'good' : 'warn'}>
+      {final ? 'final' : `${isOneDay(period) ? '' : 'some days '}provisional then`}
+    </Tag>
   </span>
 );
+
+const isOneDay = (period: Pin['period']): boolean => period !== null && period.from === period.to;

@@ -26,12 +26,20 @@ export async function loadReport(api: Api, path: string, signal: AbortSignal): P
 
 type Warning = NonNullable<Meta['warnings']>[number];
 
-/** The gateway's words for this warning are for programs. */
-const inWords = (warning: Warning): Warning =>
-  warning.code === 'totals_unavailable' ? { ...warning, message: NO_TOTALS } : warning;
+/** The gateway's words for this warning are for programs; they have the reason. */
+function inWords(warning: Warning): Warning {
+  if (warning.code !== 'totals_unavailable') return warning;
+  const [, reason] = / could not be fetched \(\w+: (.*?)\)/.exec(warning.message) ?? [];
+  const why =
+    reason === undefined
+      ? / was refused by /.test(warning.message)
+        ? 'The platform refused to give totals of this report.'
+        : 'Totals of the platform do not fit these rows.'
+      : `Totals of the platform could not be fetched (${reason}): show the report again later.`;
+  return { ...warning, message: `${why} ${SUMS}` };
+}
 
-const NO_TOTALS =
-  'Totals of the platform could not be fetched, or do not fit these rows. Sums of the rows are shown instead; what does not add up, such as reach, has none.';
+const SUMS = 'Sums of the rows are shown instead; what does not add up, such as reach, has none.';
 
 export function useReport(question: Question): Loaded<Shown> {
   const { api } = useTeam();
