@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { dayNumber } from '../../src/reports/query/days.js';
 import { resolvePeriod } from '../../src/reports/query/period.js';
 import type { Revisions } from '../../src/web/explorer/changed.js';
-import { commonRuns, knownThen, runsOf } from '../../src/web/explorer/known-then.js';
+import { commonRuns, knownThen } from '../../src/web/explorer/known-then.js';
 import {
   dayAfter,
   daysOf,
@@ -12,6 +12,7 @@ import {
   PERIODS,
   type Period,
   periodThen,
+  runsOf,
 } from '../../src/web/explorer/question.js';
 import { BY_DATE, HOUR, historyScene, PERIOD } from '../gateway/history-scene.js';
 import { listenGateway } from '../support/listen-gateway.js';

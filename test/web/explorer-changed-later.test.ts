@@ -1,7 +1,11 @@
 /** What changed, of days of which one was first fetched later than the moment. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { parseCsv } from '../../src/web/explorer/join-csv.js';
 import { historyScene } from '../gateway/history-scene.js';
 import { listenGateway } from '../support/listen-gateway.js';
+import { tempFolder } from '../support/processes.js';
 import { HOUR } from '../support/test-clock.js';
 import { signedIn } from './people.js';
 
@@ -27,4 +31,18 @@ it('a day that was first fetched after the moment does not say that none of its 
   const told = (await list.getByRole('group').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
   expect(told).toHaveLength(2);
   expect(told.join()).not.toMatch(/\b0 campaigns moved/);
+  // The gateway compares no day that it did not know at both moments.
+  await page
+    .getByText('The CSV is without 18 Nov 2026, first fetched after that moment, or not over yet.')
+    .waitFor();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV of every row and column that differs' }).click();
+  const path = join(await tempFolder(), 'changes.csv');
+  await (await download).saveAs(path);
+  const text = await readFile(path, 'utf8');
+  expect(text.startsWith('\ufeff')).toBe(true);
+  const [head = [], ...lines] = parseCsv(text.replace('\ufeff', ''));
+  expect(head.slice(0, 4)).toEqual(['Date', 'Campaign name', 'Campaign id', 'Change']);
+  expect(new Set(lines.map(([date]) => date))).toEqual(new Set(['2026-11-17']));
+  expect(lines.some((cells) => cells[4] === 'Spent')).toBe(true);
 });

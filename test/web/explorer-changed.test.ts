@@ -4,19 +4,20 @@ import { describe, expect, it } from 'vitest';
 import {
   changeIn,
   chosenOf,
+  comparedRuns,
   instantFrom,
   isNamed,
   knownSince,
   type Moments,
   measuresOf,
   momentsOf,
-  periodOf,
   pinIn,
   type Revisions,
   statesBetween,
 } from '../../src/web/explorer/changed.js';
 import type { ReportColumn } from '../../src/web/explorer/columns.js';
-import { type DiffRow, movedByDay, namesIn, subjectOf } from '../../src/web/explorer/diff-rows.js';
+import { type DiffRow, diffCsv, movedByDay, namesIn, subjectOf } from '../../src/web/explorer/diff-rows.js';
+import { parseCsv } from '../../src/web/explorer/join-csv.js';
 import { between } from '../../src/web/ui/format.js';
 
 type Day = Revisions['data'][number];
@@ -228,10 +229,21 @@ describe('since a moment', () => {
     expect(lastRead(null).every(([, read]) => read === null)).toBe(true);
   });
 
-  it('rows are compared for the days that are known at both moments, and over', () => {
-    expect(periodOf(between(at('22T09:00')))).toEqual({ from: '2026-11-18', to: '2026-11-18' });
-    expect(periodOf(between(null))).toEqual({ from: '2026-11-17', to: '2026-11-18' });
-    expect(periodOf(between(at('24T09:00')))).toBeNull();
+  it('rows are compared for runs of days that are known at both moments and over, of which one at least changed', () => {
+    const runs = (from: number | null) =>
+      comparedRuns(between(from)).map(({ from, to }) => [from.slice(8), to.slice(8)]);
+    expect(runs(at('22T09:00'))).toEqual([['17', '19']]);
+    expect(runs(null)).toEqual([['17', '19']]);
+    expect(runs(at('24T09:00'))).toEqual([]);
+    // One between others was first fetched later.
+    const twice = (date: string, first: string) =>
+      day(date, revision(first, { spent: 1 }), revision('3', { spent: 2 }));
+    const apart = [twice('2026-11-17', '0'), twice('2026-11-18', '2'), twice('2026-11-19', '0')];
+    const states = statesBetween({ data: apart }, { from: at('21T09:00'), to: null });
+    expect(comparedRuns(states).map(({ from, to }) => [from.slice(8), to.slice(8)])).toEqual([
+      ['17', '17'],
+      ['19', '19'],
+    ]);
   });
 
   it('the totals are of all known days, before and now, without those whose numbers are not kept', () => {
@@ -277,6 +289,27 @@ describe('the rows that differ', () => {
     expect([1, 2].map((id) => subjectOf(row('2026-11-18', id, {}), names))).toEqual([
       'Spring (Campaign id 1)',
       'Campaign id 2',
+    ]);
+  });
+
+  it('are in the CSV a line for each cell, with names, words for what happened, and nothing that a spreadsheet runs', () => {
+    const names = namesIn([{ campaignId: 1, campaignName: '=Spring' }]);
+    const cells = { spent: { old: 12.5, new: 12, diff: -0.5, percent: -4 }, title: { old: null, new: '+x' } };
+    const rows = [
+      row('2026-11-18', 1, cells),
+      {
+        ...row('2026-11-19', 2, { spent: { old: '0.1', new: '0', diff: '-0.1' } }),
+        kind: 'method',
+      } as DiffRow,
+    ];
+    expect(parseCsv(diffCsv(rows, names))).toEqual([
+      [
+        ...['Date', 'Campaign name', 'Campaign id', 'Change', 'Column'],
+        ...['Before', 'After', 'Difference', 'Difference in %'],
+      ],
+      ['2026-11-18', "'=Spring", '1', 'changed', 'Spent', '12.5', '12', '-0.5', '-4'],
+      ['2026-11-18', "'=Spring", '1', 'changed', 'Title', '', "'+x", '', ''],
+      ['2026-11-19', '', '2', 'fetched with another token or other columns', 'Spent', '0.1', '0', '-0.1', ''],
     ]);
   });
 

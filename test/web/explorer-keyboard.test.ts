@@ -85,7 +85,7 @@ it('a person without a mouse signs in, asks for another report, compares, downlo
 
 it('a person who opens the fields of days and times, what changed and the tools finds them named and readable', async () => {
   const { page, faults, shots } = await signedIn(explorer(`${WEEK}&panel=diff`), 'Team key', key);
-  await page.getByText('Between two moments, and row by row').click();
+  await page.getByText('Between two moments').click();
   await page.getByRole('combobox', { name: 'Period' }).selectOption('Custom …');
   await page.getByRole('combobox', { name: 'Compare with' }).selectOption('custom');
   await page.getByText('Several advertisers together').click();

@@ -265,10 +265,10 @@ describe('changes', () => {
     await panel.getByLabel('Changes in').selectOption('ctr');
     await page.waitForURL(/metric=ctr/);
     await campaigns.getByRole('columnheader', { name: 'Clicks' }).waitFor();
-    await panel.getByText('Between two moments, and row by row').click();
     const download = page.waitForEvent('download');
-    await panel.getByRole('link', { name: 'CSV of every row and column that differs' }).click();
-    expect((await download).suggestedFilename()).toMatch(/\.csv$/);
+    await panel.getByRole('button', { name: 'CSV of every row and column that differs' }).click();
+    expect((await download).suggestedFilename()).toBe('campaigns_1_2026-11-18_2026-11-18_changes.csv');
+    await panel.getByText('Between two moments').click();
     const moment = new Date(gateway.clock.now()).toISOString().slice(0, 16);
     await panel.getByLabel('From (UTC)').fill(moment);
     await panel.getByRole('button', { name: 'Compare' }).click();

@@ -4,6 +4,7 @@ import { wordsOf } from '../ui/api.js';
 import { DataTable } from '../ui/data-table.js';
 import { SelectLine } from '../ui/fields.js';
 import { between, moment } from '../ui/format.js';
+import { useLoad } from '../ui/load.js';
 import { Empty, Name, Tag, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import {
@@ -18,26 +19,18 @@ import {
   measuresOf,
   momentsOf,
   NAMED,
-  periodOf,
   type Revisions,
   type Step,
   statesBetween,
 } from './changed.js';
 import { type ReportColumn, titleOf, unitOf } from './columns.js';
 import { type Change, changeOf } from './compare.js';
+import { DiffCsv, daysIn, diffPaths, loadDiff } from './diff-csv.js';
 import { type Diff, type DiffRow, isMoved, movedByDay, type Names, subjectOf } from './diff-rows.js';
 import { counted, numbers } from './numbers.js';
-import {
-  aboutPath,
-  instantOf,
-  keptOf,
-  ofNow,
-  type Period,
-  type Question,
-  reportHref,
-  type Viewed,
-} from './question.js';
+import { aboutPath, instantOf, keptOf, ofNow, reportHref, type Viewed } from './question.js';
 import { dayWords } from './spans.js';
+import { useTeam } from './team.js';
 
 interface SinceProps extends Viewed {
   /** The time of the numbers of the pin of the address, ISO; null: there is none. */
@@ -83,9 +76,13 @@ export function Changed(props: ChangedProps) {
   const measures = useMemo(() => measuresOf(states, isMixed), [states, isMixed]);
   const days = states.filter(({ steps }) => steps.length > 0);
   const column = chosenOf(measures, view.metric);
-  const diff = useGet<Diff>(nounOf(question.splits) === null ? null : movedPath(question, states, moments));
+  const { api } = useTeam();
+  const paths = diffPaths(question, states, moments);
+  const diff = useLoad(nounOf(question.splits) === null ? null : paths.join(' '), (signal) =>
+    loadDiff(api, paths, signal),
+  );
   const moved = useMemo(
-    () => (diff.value === null || column === undefined ? null : movedByDay(diff.value.data, column)),
+    () => (diff.value === null || column === undefined ? null : movedByDay(diff.value, column)),
     [diff.value, column],
   );
   if (days.length === 0) return <Unchanged {...props} moments={moments} />;
@@ -126,27 +123,10 @@ export function Changed(props: ChangedProps) {
           </li>
         ))}
       </ul>
+      <DiffCsv {...props} {...{ days, paths }} />
     </>
   );
 }
-
-/** Of all rows between the moments; null: no day can be compared row by row. */
-function movedPath(question: Question, states: readonly DayStates[], { from, to }: Moments): string | null {
-  const period = periodOf(states);
-  if (period === null) return null;
-  return aboutPath('diff', daysIn(question, period), {
-    from: from === null ? 'first' : isoOf(from),
-    to: to === null ? 'latest' : isoOf(to),
-  });
-}
-
-/** The report of other days. */
-const daysIn = (question: Question, { from, to }: Period): Question => ({
-  ...question,
-  period: '',
-  dateFrom: from,
-  dateTo: to,
-});
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
 

@@ -5,7 +5,7 @@ import type { ReportColumn } from './columns.js';
 import { type Change, changeOf } from './compare.js';
 import { allColumnsOf, valueOver } from './measures.js';
 import type { Row } from './parse.js';
-import { dayAfter, instantOf, type Period } from './question.js';
+import { dayAfter, instantOf, type Period, runsOf } from './question.js';
 
 export type Revisions = AnswerTo<'GET /gateway/v1/revisions'>;
 type Day = Revisions['data'][number];
@@ -40,6 +40,8 @@ export interface DayStates extends Pair {
   readonly isLater: boolean;
   /** Whether numbers between it and the first moment are not kept. */
   readonly isInexact: boolean;
+  /** When its last numbers were last fetched, to the hour, ISO. */
+  readonly confirmedUntil: string;
   /** Whether it is over: before that its numbers grow. */
   readonly isOver: boolean;
   /** When its numbers were last read before the first moment, ISO: its change may be as old. Null: the change was made later. */
@@ -128,6 +130,7 @@ export function statesBetween({ data }: Pick<Revisions, 'data'>, { from, to }: M
         now: sumsIn(last),
         from: first.knownFrom,
         to: last.knownFrom,
+        confirmedUntil: last.confirmedUntil,
         isLater: from !== null && then < 0,
         isInexact:
           from !== null && [first.thinnedFrom, first.missedFrom].some((gap = '') => Date.parse(gap) <= from),
@@ -181,15 +184,14 @@ export function changeIn(pairs: readonly Pair[], column: ReportColumn): Change {
   return changeOf(over('now'), over('before'));
 }
 
-/** Whether it changed and can be compared row by row at both moments. */
-export const isComparable = ({ steps, isLater, isOver }: DayStates): boolean =>
-  steps.length > 0 && !isLater && isOver;
+/** Whether it can be compared row by row at both moments. */
+export const isComparable = ({ isLater, isOver }: DayStates): boolean => !isLater && isOver;
 
-/** From the first to the last day that can be compared row by row at both moments; null: there is none. */
-export function periodOf(states: readonly DayStates[]): Period | null {
-  const days = states.filter(isComparable);
-  const [last, first] = [days[0], days.at(-1)];
-  return first === undefined || last === undefined ? null : { from: first.date, to: last.date };
+/** Days that follow each other and can be compared row by row at both moments, with one at least that changed; earliest first. */
+export function comparedRuns(states: readonly DayStates[]): Period[] {
+  const changed = states.filter(({ steps }) => steps.length > 0).map(({ date }) => date);
+  const days = states.filter(isComparable).map(({ date }) => date);
+  return runsOf(days.reverse()).filter(({ from, to }) => changed.some((date) => from <= date && date <= to));
 }
 
 /** When the first and the last of the days that are known were first fetched, ISO; null: none is known. */

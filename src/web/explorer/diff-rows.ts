@@ -1,7 +1,8 @@
-/** Rows that differ between two moments: whose they are, and how many of a day. Pure. */
+/** Rows that differ between two moments: whose they are, how many of a day, and as CSV. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { groupBy } from '../../lib/group-by.js';
-import { type ReportColumn, titleOf } from './columns.js';
+import { type ReportColumn, shown, titleOf } from './columns.js';
+import { csvOf, safe } from './join-csv.js';
 import { cellOf, type Row } from './parse.js';
 
 export type Diff = AnswerTo<'GET /gateway/v1/diff'>;
@@ -46,3 +47,41 @@ export function movedByDay(rows: readonly DiffRow[], column: ReportColumn): Read
   const moved = rows.filter((row) => isMoved(row, column));
   return new Map([...groupBy(moved, ({ date }) => date)].map(([date, of]) => [date, of.length]));
 }
+
+const HEADS = ['Change', 'Column', 'Before', 'After', 'Difference', 'Difference in %'] as const;
+
+/** @returns RFC 4180: a line for each cell that differs, with ids of its row and their names. Numbers are exact; texts are safe for spreadsheets */
+export function diffCsv(rows: readonly DiffRow[], names: Names): string {
+  const ids = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((one) => !NO_SUBJECT.has(one));
+  const nameOf = (row: Row, id: string) => names.get(`${id} ${String(cellOf(row, id))}`);
+  const named = new Set(ids.filter((id) => rows.some((row) => nameOf(row, id) !== undefined)));
+  const headsOf = (id: string) => [
+    ...(named.has(id) ? [titleOf(id.replace(/Id$/, 'Name'))] : []),
+    titleOf(id),
+  ];
+  const lines = rows.flatMap((row) => {
+    const subject = ids.flatMap((id) => [
+      ...(named.has(id) ? [nameOf(row, id) ?? ''] : []),
+      cellOf(row, id) ?? '',
+    ]);
+    return Object.entries(row.changed).map(([column, cell]) => [
+      ...[row.date, ...subject, KINDS[row.kind], titleOf(column)],
+      ...[cell.old, cell.new, cell.diff, cell.percent],
+    ]);
+  });
+  return csvOf([
+    ['Date', ...ids.flatMap(headsOf), ...HEADS].map(safe),
+    ...lines.map((cells) => cells.map(textOf)),
+  ]);
+}
+
+const KINDS: Readonly<Record<DiffRow['kind'], string>> = {
+  changed: 'changed',
+  added: 'added',
+  removed: 'removed',
+  method: 'fetched with another token or other columns',
+};
+
+/** A number that would not be exact comes as a text. */
+const textOf = (value: unknown): string =>
+  typeof value === 'number' || /^-[\d.]+$/.test(String(value)) ? String(value) : safe(shown(value, false));

@@ -1,6 +1,6 @@
 /** Which days of a report were known at an earlier time, from their recorded revisions. Pure. */
 import { type Revisions, validOf } from './changed.js';
-import { dayAfter, type Period } from './question.js';
+import { type Period, runsOf } from './question.js';
 
 export interface KnownThen {
   /** Whether all days were known. */
@@ -11,17 +11,6 @@ export interface KnownThen {
   readonly gaps: readonly Period[];
   /** From when on all days are known, in whole minutes, as a field has it; null: some never were. */
   readonly allFrom: string | null;
-}
-
-/** Days that follow each other, as periods. @param days in order */
-export function runsOf(days: readonly string[]): Period[] {
-  const runs: Period[] = [];
-  for (const day of days) {
-    const last = runs.at(-1);
-    if (last !== undefined && dayAfter(last.to, 1) === day) runs.splice(-1, 1, { from: last.from, to: day });
-    else runs.push({ from: day, to: day });
-  }
-  return runs;
 }
 
 /** The periods that all lists have, in the order of the first. @param lists of periods that do not overlap */

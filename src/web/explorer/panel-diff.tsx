@@ -70,7 +70,7 @@ function OtherMoments(props: Viewed) {
   return (
     <details open={!(view.between === '' || isNamed(view.between))}>
       <summary>
-        <strong>Between two moments, and row by row</strong>
+        <strong>Between two moments</strong>
       </summary>
       <SchemaForm
         key={view.between}
@@ -83,11 +83,6 @@ function OtherMoments(props: Viewed) {
           setView({ between: `${typed.from || (pin ?? 'first')},${typed.to || 'latest'}` })
         }
       />
-      <p>
-        <a href={`${diffPath(props)}&_format=csv`} download>
-          CSV of every row and column that differs
-        </a>
-      </p>
     </details>
   );
 }

@@ -5,9 +5,9 @@ import type { Loaded } from '../ui/load.js';
 import { TryAgain } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { type Answered, isAwayIn } from './answered.js';
-import { commonRuns, runsOf } from './known-then.js';
+import { commonRuns } from './known-then.js';
 import { Runs, toldRuns } from './not-known-then.js';
-import { aboutPath, keptOf, type Period, reportHref, type Viewed } from './question.js';
+import { aboutPath, keptOf, type Period, reportHref, runsOf, type Viewed } from './question.js';
 import type { StaleWhy } from './report-rows.js';
 import type { Load } from './use-several.js';
 

@@ -249,3 +249,14 @@ export function daysOf({ from, to }: Period): string[] {
   const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
   return Array.from({ length: Math.max(0, Math.min(count, 20_000)) }, (_, index) => dayAfter(from, index));
 }
+
+/** Days that follow each other, as periods. @param days in order */
+export function runsOf(days: readonly string[]): Period[] {
+  const runs: Period[] = [];
+  for (const day of days) {
+    const last = runs.at(-1);
+    if (last !== undefined && dayAfter(last.to, 1) === day) runs.splice(-1, 1, { from: last.from, to: day });
+    else runs.push({ from: day, to: day });
+  }
+  return runs;
+}
