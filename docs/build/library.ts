@@ -17,7 +17,7 @@ const SHELVES: readonly (readonly [title: string, names: string])[] = [
     'Decide',
     'index decide trial simulator proven trust wrong stored security licences size-it performance upgrade ../CHANGELOG',
   ],
-  ['Call it', 'first-steps clients contract caching history changes final agents'],
+  ['Call it', 'explorer first-steps clients contract caching history changes final agents'],
   ['Run it', 'operations settings compose kubernetes sign-in who-may-what limits write-guard metrics cli'],
   ['Change it', 'architecture adr/index hardening standards'],
 ];

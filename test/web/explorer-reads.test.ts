@@ -103,6 +103,13 @@ it('my access says in words what a scope allows', async () => {
     .toEqual(['Reads reports, from the cache if possible. report:read']);
 });
 
+it('the documentation of the explorer opens with the page for its readers', async () => {
+  const { page } = await explorer('byDate=1&_period=last_7_days');
+  await page.getByRole('link', { name: 'Documentation' }).click();
+  await page.getByRole('heading', { name: 'Explorer', level: 1 }).waitFor();
+  expect(page.url()).toBe(`${gateway.data}/docs/explorer`);
+});
+
 it('a person reads by how much totals of the platform differ from the sums of rows that were fetched before late data', async () => {
   const query = 'byDate=1&byCampaign=1&dateFrom=2026-01-01&dateTo=2026-01-06';
   await ask(`${gateway.data}${REPORT}?advertiserId=1&${query}`, { key });

@@ -55,7 +55,7 @@ export function Shell({ product, sections, who, children }: ShellProps) {
           </nav>
           <Who {...who} />
           <div class="side-links small quiet">
-            <a href="/docs">Documentation</a>
+            <a href={product === 'explorer' ? '/docs/explorer' : '/docs'}>Documentation</a>
             <a href="/docs/errors">Error codes</a>
           </div>
         </div>
