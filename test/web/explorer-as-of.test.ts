@@ -114,7 +114,11 @@ it('a person who asks for the end of a day when not all days were known opens th
   );
   const alert = page.getByRole('alert').filter({ hasText: 'Not known then.' });
   await alert
-    .getByText(`These days were known on ${day}, at the end of the day: 17 Nov to 18 Nov 2026.`)
+    .getByText(
+      new RegExp(
+        `These days were known on ${day}, at the end of the day: 17 Nov to 18 Nov 2026\\. All of them are known from 2026-11-24 [\\d:]+ UTC on\\.`,
+      ),
+    )
     .waitFor();
   await alert.getByRole('link', { name: 'Show 17 Nov to 18 Nov 2026' }).click();
   const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
@@ -181,13 +185,6 @@ it('a person whose split report was not known at the end of a day opens the days
   await page.getByText('1 day is missing, as not known then: 19 Nov 2026.').waitFor();
   const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
   await expect.poll(() => lines.count()).toBe(2);
-  // Of the split report all days are known later.
-  await ask(`${BY_DATE}&byCampaign=1`);
-  const told = fieldOf(gateway.clock.now() + MINUTE).replace('T', ' ');
-  await page.goto(`${url}${day}&gaps=`);
-  await alert.getByText(`All of them are known from ${told} UTC on.`).waitFor();
-  await alert.getByRole('link', { name: `Show all as they were on ${told} UTC` }).click();
-  await page.getByText(`Numbers as they were on ${told} UTC`).waitFor();
 });
 
 it('a person with several advertisers reads which one was not known then, and is not told to ask again', async () => {
@@ -237,12 +234,44 @@ it('a person reads of earlier numbers of days not complete then that they may ha
   await page.getByRole('button', { name: `fetched on ${day} or later` }).waitFor();
   await page
     .getByText(
-      /^From 2026-11-\d\d on some of these numbers were fetched while the platform was still completing the day\. “What changed” tells/,
+      /^\d of 3 days (was|were) not complete then, and not fetched again since: (it|they) may have changed later\.$/,
     )
     .waitFor();
   await page.getByText('~ marks days that may have changed later.').waitFor();
   await page.getByRole('img', { name: 'may have changed later' }).first().waitFor();
   expect(await page.getByText(/is still completing|provisional/).count()).toBe(0);
+});
+
+it('a person reads of earlier numbers which days changed later, and their numbers of now', async () => {
+  const { gateway, key, ask, restated } = await historyScene();
+  await ask(BY_DATE);
+  const asOf = fieldOf(gateway.clock.now() + MINUTE);
+  await restated(BY_DATE);
+  const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
+  const { page, faults, shots, axe } = await signedIn(`${url}&asOf=${asOf}`, 'Team key', key);
+  await page.getByText('1 of 3 days changed later; “What changed” tells how.').waitFor();
+  await page.getByText('~ marks days that changed later.').waitFor();
+  const sign = page.getByRole('img', { name: 'changed later' });
+  expect(await sign.count()).toBe(1);
+  const row = page.getByRole('row').filter({ has: sign });
+  expect(await row.locator('td').first().textContent()).toMatch(/^2026-11-18/);
+  expect(await row.locator('td[title*="Spent of the day: $"]').getAttribute('title')).toMatch(
+    /^Spent of the day: \$[\d,.]+ then, \$[\d,.]+ now$/,
+  );
+  await page.getByText('Shaded: days that changed later.').waitFor();
+  expect(await axe()).toEqual([]);
+  await shots('explorer-changed-since');
+  await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
+  await page.getByText('Not complete then: each week with days that changed later.').waitFor();
+  // Days that were complete then.
+  const old = BY_DATE.replaceAll('2026-11-', '2026-09-');
+  await ask(old);
+  const after = fieldOf(gateway.clock.now() + MINUTE);
+  gateway.clock.advance(2 * MINUTE);
+  await page.goto(`${url.replace(BY_DATE, old)}&asOf=${after}`);
+  await page.getByText('None of 3 days changed later.', { exact: true }).waitFor();
+  expect(await page.getByText('~ marks').count()).toBe(0);
+  expect(faults).toEqual([]);
 });
 
 it('a person whose report the platform does not complete reads which days are known, and opens them', async () => {

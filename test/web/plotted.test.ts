@@ -1,7 +1,7 @@
 /** What a chart draws: a time without a value is a gap, never a zero. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { alone, piecesOf, plotted, shadedFrom } from '../../src/web/ui/plotted.js';
+import { alone, piecesOf, plotted, shadedParts } from '../../src/web/ui/plotted.js';
 
 const values = fc.array(fc.option(fc.nat(100)), { minLength: 4, maxLength: 4 });
 const lines = fc.array(fc.record({ values }), { minLength: 1, maxLength: 4 });
@@ -44,7 +44,15 @@ it('a line has its incomplete times, and the pieces to and from them, apart from
   });
 });
 
-it('shading begins before its first time, so that the last time alone is shaded, too', () => {
-  expect([7, 14, 21, 22].map((from) => shadedFrom([7, 14, 21], from))).toEqual([7, 10.5, 17.5, 22]);
-  expect(shadedFrom([7, 14], null)).toBeNull();
+it('shading begins before its first time and ends after its last, so that one time alone is shaded, too', () => {
+  const parts = (...marks: number[]) => shadedParts([7, 14, 21], marks.map(Boolean));
+  const [start, end] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  expect(parts(0, 1, 0)).toEqual([[10.5, 17.5]]);
+  expect(parts(1, 0, 1)).toEqual([
+    [start, 10.5],
+    [17.5, end],
+  ]);
+  expect(parts(0, 1, 1)).toEqual([[10.5, end]]);
+  expect(parts(1, 1, 1)).toEqual([[start, end]]);
+  expect([parts(0, 0, 0), parts()]).toEqual([[], []]);
 });

@@ -3,18 +3,19 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compareGroups } from '../../src/web/explorer/compare.js';
 import { parseCsv } from '../../src/web/explorer/join-csv.js';
+import type { Marks } from '../../src/web/explorer/marks.js';
 import { allColumnsOf, withMeasures } from '../../src/web/explorer/measures.js';
-import type { Meta, Row } from '../../src/web/explorer/parse.js';
+import type { Row } from '../../src/web/explorer/parse.js';
 import { FIRST_QUESTION } from '../../src/web/explorer/question.js';
 import { csvName } from '../../src/web/explorer/save-csv.js';
 import { spansOf } from '../../src/web/explorer/spans.js';
 import { comparedCsv, tableCsv } from '../../src/web/explorer/table-csv.js';
 
-const META = { split: ['date', 'campaign'] } as unknown as Meta;
+const NO_MARKS: Marks = { of: () => null, words: null };
 
 function csvOf(rows: readonly Row[], part: Partial<Parameters<typeof tableCsv>[0]> = {}): string[][] {
   const { columns } = allColumnsOf(rows);
-  const table = { columns, meta: META, spans: new Map(), by: 'Day', currency: null, ...part };
+  const table = { columns, marks: NO_MARKS, spans: new Map(), by: 'Day', currency: null, ...part };
   return parseCsv(tableCsv({ rows: withMeasures(rows, columns), ...table }));
 }
 
@@ -47,7 +48,10 @@ it('by week has the week, its first day, and how many of its days are in the rep
   const table = {
     spans: new Map(spans.map((span) => [span.start, span])),
     by: 'Week',
-    meta: { ...META, firstProvisionalDate: '2026-11-24' },
+    marks: {
+      ...NO_MARKS,
+      of: (days) => (days.some((day) => day >= '2026-11-24') ? 'provisional' : null),
+    } as Marks,
   };
   const rows = [
     { date: '2026-11-16', clicks: 3 },
@@ -60,6 +64,30 @@ it('by week has the week, its first day, and how many of its days are in the rep
     ['Week 48, 23–29 Nov', '2026-11-23', '2', '2', 'yes'],
     ['never', 'never', '', '1', 'yes'],
   ]);
+});
+
+it('of an earlier time says of each day whether it changed later, if any did or may have', () => {
+  const rows = [
+    { date: '2026-11-20', clicks: 3 },
+    { date: '2026-11-21', clicks: 2 },
+  ];
+  const marksOf = (of: Marks['of']) => ({ marks: { ...NO_MARKS, of } });
+  expect(
+    csvOf(
+      rows,
+      marksOf(([day]) => (day === '2026-11-20' ? 'changed later' : null)),
+    ),
+  ).toEqual([
+    ['Date', 'Clicks', 'Later'],
+    ['2026-11-20', '3', 'changed later'],
+    ['2026-11-21', '2', ''],
+  ]);
+  expect(
+    csvOf(
+      rows,
+      marksOf(() => 'may have changed later'),
+    )[1]?.at(-1),
+  ).toBe('may have changed later');
 });
 
 it('has no text that a spreadsheet takes for a formula, and numbers as they are', () => {

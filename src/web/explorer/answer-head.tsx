@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
+import type { Later } from './marks.js';
 import type { Meta } from './parse.js';
 import { ofNow, reportHref, thenWords, type Viewed } from './question.js';
 import { Known, type StaleWhy } from './report-rows.js';
@@ -17,6 +18,8 @@ interface HeadProps extends Viewed {
   readonly meta: Meta | null;
   /** Why it is an older answer, if it is one; null: not known. */
   readonly why: StaleWhy;
+  /** Of an earlier time; null or absent: not known. */
+  readonly later?: Later | null;
   /** Before and after the button that copies the link. */
   readonly tools?: ComponentChildren;
   readonly moreTools?: ComponentChildren;
@@ -29,6 +32,7 @@ export const AnswerHead = ({
   size,
   meta,
   why,
+  later = null,
   tools,
   moreTools,
   children,
@@ -52,7 +56,7 @@ export const AnswerHead = ({
     </div>
     {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} />}
     {children}
-    {meta === null ? null : <Known meta={meta} why={why} isPast={viewed.question.asOf !== ''} />}
+    {meta === null ? null : <Known {...{ meta, why, later }} isPast={viewed.question.asOf !== ''} />}
   </Card>
 );
 

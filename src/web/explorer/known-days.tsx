@@ -9,6 +9,7 @@ import { daysOf, type Period, type Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { combineDays } from './several.js';
 import { useTeam } from './team.js';
+import { useLater } from './use-later.js';
 import { loadReport, type Shown, shownPath } from './use-report.js';
 
 interface KnownDaysProps extends Viewed {
@@ -39,6 +40,7 @@ export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
     () => (loaded.value === null ? null : combineDays(loaded.value, { from, to })),
     [loaded.value, from, to],
   );
+  const later = useLater(question, report);
   return (
     <Wait of={{ ...loaded, value: report }} looking="Loading the days that were known …">
       {(report) => (
@@ -49,6 +51,7 @@ export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
             size={counted(report.meta.rowCount, 'row')}
             meta={report.meta}
             why={null}
+            later={later}
           >
             <p class="note warn" role="status">
               <strong>
@@ -57,7 +60,7 @@ export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
               {toldRuns(gaps)}. Sums are of the other days.
             </p>
           </AnswerHead>
-          <ChartAndRows {...viewed} report={report} />
+          <ChartAndRows {...viewed} {...{ report, later }} />
         </>
       )}
     </Wait>

@@ -8,20 +8,19 @@ import { SPANS, type SpanName } from './spans.js';
 /** A chart of fewer times says less than their numbers. */
 const FEWEST_TIMES = 3;
 
-interface MeasureChartProps extends Pick<ChartProps, 'label' | 'lines' | 'kind' | 'height' | 'partial'> {
+interface MeasureChartProps
+  extends Pick<ChartProps, 'label' | 'lines' | 'kind' | 'height' | 'partial' | 'shaded'> {
   readonly column: ReportColumn;
   /** Of money; null: unknown. */
   readonly currency: string | null;
   readonly by: SpanName;
   readonly steps: readonly { readonly start: string; readonly title: string; readonly short: string }[];
-  /** The first day of the shaded, provisional part. */
-  readonly provisionalFrom?: string | undefined;
 }
 
 export const isFew = (steps: readonly unknown[]): boolean => steps.length < FEWEST_TIMES;
 
 export function MeasureChart(props: MeasureChartProps) {
-  const { column, currency, by, steps, provisionalFrom, ...chart } = props;
+  const { column, currency, by, steps, ...chart } = props;
   const { unit, noSum, ratio } = column;
   const times = useMemo(() => steps.map(({ start }) => secondsOf(start)), [steps]);
   const exact = (value: number) => numbers.full(value, unit, currency);
@@ -32,7 +31,6 @@ export function MeasureChart(props: MeasureChartProps) {
       {...chart}
       times={times}
       steps={{ title: SPANS.find(({ value }) => value === by)?.title ?? '', of: steps }}
-      provisionalFrom={provisionalFrom === undefined ? null : secondsOf(provisionalFrom)}
       format={(value) => numbers.short(value, unit, currency)}
       exact={exact}
       absent={absent}

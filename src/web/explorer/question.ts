@@ -185,10 +185,6 @@ export const instantOf = (field: string): string =>
 export const thenWords = (asOf: string): string =>
   DATE.test(asOf) ? `${asOf}, at the end of the day` : moment(instantOf(asOf));
 
-/** What days from `firstProvisionalDate` on are. Of an earlier time that says nothing of the days now. */
-export const provisionalWords = ({ asOf }: Question): string =>
-  asOf === '' ? 'provisional days' : 'days that may have changed later';
-
 /** @param more parameters of the gateway, `{"_totals":"1"}` */
 export function pathOf(question: Question, more: Readonly<Record<string, string>> = {}): string {
   return `${placeOf(question)}?${queryOf(question, more)}`;

@@ -8,6 +8,7 @@ import { AnswerHead } from './answer-head.js';
 import { answeredThen } from './answered.js';
 import { CompareReport } from './compare-report.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
+import type { Later } from './marks.js';
 import { isNotKnownThen, isNotYet, NotKnownThen, NotYet } from './not-known-then.js';
 import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
@@ -20,6 +21,7 @@ import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
 import { CSV_LABEL, CSV_TITLE } from './several-csv.js';
 import { dayWords } from './spans.js';
+import { useLater } from './use-later.js';
 import { type Shown, useReport } from './use-report.js';
 
 interface ReportAnswerProps extends Viewed {
@@ -35,6 +37,7 @@ function OneAnswer({ tell, ...props }: ReportAnswerProps) {
   const Panel = PANELS.get(props.view.panel);
   const loaded = useReport(props.question);
   const isForbidden = useIsForbidden();
+  const later = useLater(props.question, loaded.value);
   const name = loaded.value === null ? null : nameIn(loaded.value);
   useEffect(() => {
     if (name !== null && props.about.advertiser === null) tell(props.question.advertiserId, name);
@@ -49,12 +52,12 @@ function OneAnswer({ tell, ...props }: ReportAnswerProps) {
     <Wait of={loaded} looking="Loading the report …">
       {(report) => (
         <>
-          <OneHead {...props} report={report} />
+          <OneHead {...props} {...{ report, later }} />
           {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
           <ChartAndRows
             {...props}
-            report={report}
+            {...{ report, later }}
             csv={
               <a href={pathOf(props.question, { _format: 'csv', _bom: '1' })} title={CSV_TITLE} download>
                 {CSV_LABEL}
@@ -76,7 +79,7 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
   ['diff', DiffPanel],
 ]);
 
-function OneHead({ report, ...viewed }: AnsweredProps) {
+function OneHead({ report, later, ...viewed }: AnsweredProps & { readonly later: Later | null }) {
   const { question, about, view, setView } = viewed;
   const { meta } = report;
   const why = useStaleWhy(question.asOf === '' ? [report.answered] : []);
@@ -92,7 +95,7 @@ function OneHead({ report, ...viewed }: AnsweredProps) {
       subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
       size={counted(meta.rowCount, 'row')}
       meta={meta}
-      why={why}
+      {...{ why, later }}
       tools={
         <>
           <Button

@@ -4,10 +4,11 @@ import { SelectLine } from '../ui/fields.js';
 import { Card, Choice, Empty } from '../ui/parts.js';
 import { currencyOf, MIXED, type ReportColumn, titleWithUnit } from './columns.js';
 import { gapsInWords, groupRows } from './group.js';
+import type { Marks } from './marks.js';
 import { isFew, MeasureChart, secondsOf } from './measure-chart.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { provisionalWords, type Viewed } from './question.js';
+import type { Viewed } from './question.js';
 import { SPANS, type Span, spanIn } from './spans.js';
 
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5'] as const;
@@ -26,6 +27,7 @@ interface ReportChartProps extends Viewed {
   readonly report: Report;
   readonly measures: readonly ReportColumn[];
   readonly metric: ReportColumn;
+  readonly marks: Marks;
   /** Days, weeks or months, by whose first days the rows are. */
   readonly spans: readonly Span[];
 }
@@ -108,7 +110,7 @@ export function ReportChart(props: ReportChartProps) {
   );
 }
 
-function Lines({ question, report, metric, spans, view, grouped, currency }: LinesProps) {
+function Lines({ question, report, metric, marks, spans, view, grouped, currency }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
   const { noSum, title } = metric;
@@ -117,8 +119,8 @@ function Lines({ question, report, metric, spans, view, grouped, currency }: Lin
     () => lines.map((line, index) => ({ ...line, color: line.isRest ? '--c6' : (COLORS[index] ?? '--c1') })),
     [lines],
   );
-  const provisional = report.meta.firstProvisionalDate;
-  const shadedFrom = spans.find(({ end }) => provisional !== undefined && end >= provisional);
+  const shaded = useMemo(() => spans.map(({ days }) => marks.of(days) !== null), [spans, marks]);
+  const isNow = question.asOf === '';
   const parts = spans.filter(({ part }) => part !== null);
   const partial = useMemo(
     () => new Map(spans.flatMap(({ start, part }) => (part === null ? [] : [[secondsOf(start), part]]))),
@@ -142,7 +144,7 @@ function Lines({ question, report, metric, spans, view, grouped, currency }: Lin
         lines={colored}
         kind={isStacked ? (by === 'day' ? 'stacked' : 'stacked bars') : 'lines'}
         height={260}
-        provisionalFrom={shadedFrom?.start}
+        shaded={shaded}
         partial={partial}
       />
       <div class="small quiet">
@@ -158,11 +160,16 @@ function Lines({ question, report, metric, spans, view, grouped, currency }: Lin
             * Incomplete: {parts.map((span) => `${span.title} (${span.part} are in the report)`).join('; ')}.
           </p>
         )}
-        {shadedFrom === undefined ? null : (
+        {!shaded.includes(true) ? null : (
           <p>
-            {!isFew(spans) ? 'Shaded' : question.asOf === '' ? 'Not complete yet' : 'Not complete then'}:{' '}
-            {by === 'day' ? '' : `from ${shadedFrom.title} on, with `}
-            {provisionalWords(question)}, from {provisional} on.
+            {!isFew(spans) ? 'Shaded' : isNow ? 'Not complete yet' : 'Not complete then'}:{' '}
+            {by === 'day'
+              ? ''
+              : isNow
+                ? `from ${spans[shaded.indexOf(true)]?.title} on, with `
+                : `each ${by} with `}
+            {marks.words}
+            {isNow ? `, from ${report.meta.firstProvisionalDate} on` : ''}.
           </p>
         )}
       </div>

@@ -6,8 +6,9 @@ import { Empty, Figure, Figures } from '../ui/parts.js';
 import { chosenFirst, currencyOf, type ReportColumn, SAMPLE, widthOf } from './columns.js';
 import { totalOf } from './compare.js';
 import { rowsBy } from './group.js';
+import { type Later, marksOf, marksThen } from './marks.js';
 import { allColumnsOf, withMeasures } from './measures.js';
-import { numbers } from './numbers.js';
+import { counted, numbers } from './numbers.js';
 import type { Meta, Report } from './parse.js';
 import { DATE, daysOf, type Period, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
@@ -16,6 +17,8 @@ import { type Span, type SpanName, spanIn, spansOf } from './spans.js';
 
 interface RowsProps extends Viewed {
   readonly report: Report;
+  /** Of an earlier time; null or absent: not known. */
+  readonly later?: Later | null;
   /** Totals are shown above already. */
   readonly hasTotals?: boolean;
   /** That of the platform's rows, beside that of the table. */
@@ -25,25 +28,26 @@ interface RowsProps extends Viewed {
 }
 
 export function ChartAndRows(props: RowsProps) {
-  const { report: loaded, hasTotals = false, csv, isPinned = false, ...viewed } = props;
-  const { about, view } = viewed;
+  const { report: loaded, hasTotals = false, csv, isPinned = false, later = null, ...viewed } = props;
+  const { about, view, question } = viewed;
   const { currency } = about;
   const { columns, measures, report, spans } = useMemo(
     () => arrangedBy(loaded, spanIn(view.by), currency),
     [loaded, view.by, currency],
   );
   const [metric] = chosenFirst(measures, view.metric);
+  const marks = useMemo(() => marksOf(loaded, question, later), [loaded, question.asOf, later]);
   const byStart = useMemo(() => new Map(spans.map((span) => [span.start, span])), [spans]);
   if (loaded.rows.length === 0) return <Empty>The platform has no rows for this query.</Empty>;
   return (
     <>
       {hasTotals ? null : <Totals report={loaded} measures={measures} currency={currency} />}
       {metric === undefined || (isPinned && spans.length === 0) ? null : (
-        <ReportChart {...viewed} {...{ report, measures, metric, spans }} />
+        <ReportChart {...viewed} {...{ report, measures, metric, marks, spans }} />
       )}
       <ReportTable
         {...viewed}
-        {...{ report, columns, csv, isPinned }}
+        {...{ report, columns, marks, later, csv, isPinned }}
         spans={spanIn(view.by) === 'day' ? NO_SPANS : byStart}
       />
     </>
@@ -112,6 +116,8 @@ interface KnownProps {
   readonly meta: Meta;
   /** Whether the numbers are those of an earlier time. */
   readonly isPast?: boolean;
+  /** Of an earlier time; null or absent: not known. */
+  readonly later?: Later | null;
   /** Of an older answer: why it is older; null: not known. */
   readonly why?: StaleWhy;
 }
@@ -124,13 +130,16 @@ const STALE_WORDS = {
 } as const;
 
 /** Warnings about the numbers. */
-export function Known({ meta, isPast = false, why = null }: KnownProps) {
-  const { firstProvisionalDate: first, warnings = [], stale = false } = meta;
+export function Known({ meta, isPast = false, later = null, why = null }: KnownProps) {
+  const { firstProvisionalDate, warnings = [], stale = false } = meta;
+  const first = later === null ? firstProvisionalDate : undefined;
   // Only a report by date says from which day on.
-  const isOpen = first === undefined && !meta.final && meta.period !== null && !meta.split.includes('date');
-  if (first === undefined && !isOpen && warnings.length === 0 && !stale) return null;
+  const isOpen =
+    firstProvisionalDate === undefined && !meta.final && meta.period !== null && !meta.split.includes('date');
+  if (first === undefined && later === null && !isOpen && warnings.length === 0 && !stale) return null;
   return (
     <ul class="notes">
+      {later === null ? null : <LaterNote meta={meta} later={later} />}
       {first === undefined ? null : (
         <li class="note warn">
           From <strong>{first}</strong> on{' '}
@@ -154,5 +163,22 @@ export function Known({ meta, isPast = false, why = null }: KnownProps) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** How many days of an earlier time have other numbers now. */
+function LaterNote({ meta, later }: Pick<KnownProps, 'meta'> & { readonly later: Later }) {
+  const marks = [...later.keys()].map(marksThen(meta, later));
+  const count = (mark: string) => marks.filter((one) => one === mark).length;
+  const days = counted(later.size, 'day');
+  const [changed, unknown] = [count('changed later'), count('may have changed later')];
+  return (
+    <li class={`note ${changed + unknown > 0 ? 'warn' : 'info'}`}>
+      {changed === 0 ? '' : `${numbers.whole(changed)} of ${days} changed later; “What changed” tells how. `}
+      {unknown === 0
+        ? ''
+        : `${numbers.whole(unknown)} of ${days} ${unknown === 1 ? 'was' : 'were'} not complete then, and not fetched again since: ${unknown === 1 ? 'it' : 'they'} may have changed later.`}
+      {changed + unknown === 0 ? `None of ${days} changed later.` : ''}
+    </li>
   );
 }

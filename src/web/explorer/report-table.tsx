@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { NARROW, useMedia } from '../ui/media.js';
-import { Button, Card, Empty, Tag } from '../ui/parts.js';
+import { Button, Card, Empty } from '../ui/parts.js';
 import { inOrder, sortRows } from './arrange.js';
 import {
   chosenFirst,
@@ -17,28 +17,28 @@ import {
   written,
 } from './columns.js';
 import { totalOf } from './compare.js';
+import { briefly, DayMarks, type MarkedProps, SIGN } from './day-marks.js';
 import { filterRows } from './filter.js';
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
+import { laterWords } from './marks.js';
 import { valueOver, wordsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
-import { cellOf, type Meta, type Report, type Row } from './parse.js';
-import { advertisersOf, provisionalWords, type Viewed } from './question.js';
+import { cellOf, type Report, type Row } from './parse.js';
+import { advertisersOf, type Viewed } from './question.js';
 import { csvName, saveCsv } from './save-csv.js';
 import { SPANS, type Span, spanIn } from './spans.js';
 import { tableCsv } from './table-csv.js';
 
-interface TableProps extends Viewed {
+interface TableProps extends Viewed, MarkedProps {
   readonly report: Report;
   readonly columns: readonly ReportColumn[];
-  /** By week or month: by the first day of each. */
-  readonly spans: ReadonlyMap<string, Span>;
   /** That of the platform's rows, beside that of the table. */
   readonly csv?: ComponentChildren;
   readonly isPinned: boolean;
 }
 
 export function ReportTable(props: TableProps) {
-  const { question, report, columns, view, setView, spans } = props;
+  const { report, columns, view, setView, spans } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
   const { metric } = view;
@@ -89,12 +89,10 @@ export function ReportTable(props: TableProps) {
             : 'The filter is not understood, so no rows are shown. Correct it above.'}
         </Empty>
       ) : (
-        <FoundRows {...props} {...{ found, sort, others, narrow, compared }} />
+        <FoundRows {...props} {...{ found, sort, others, narrow, compared, largest }} />
       )}
       <div class="small quiet">
-        {meta.firstProvisionalDate === undefined ? null : (
-          <p>{`${PROVISIONAL} marks ${provisionalWords(question)}.`}</p>
-        )}
+        {props.marks.words === null ? null : <p>{`${SIGN} marks ${props.marks.words}.`}</p>}
         {narrow || partly === undefined ? null : (
           <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
         )}
@@ -112,11 +110,13 @@ interface FoundProps extends TableProps {
   readonly narrow: boolean;
   /** Columns that the filter compares. */
   readonly compared: readonly string[];
+  /** The measure that leads. */
+  readonly largest: ReportColumn | undefined;
 }
 
 /** The rows that the filter leaves, in columns of which each has its room. */
-function FoundRows({ found, sort, others, narrow, compared, ...props }: FoundProps) {
-  const { report, columns, spans, view, setView } = props;
+function FoundRows({ found, sort, others, narrow, compared, largest, ...props }: FoundProps) {
+  const { report, columns, spans, marks, later, view, setView } = props;
   const { currency } = props.about;
   const { rows, meta } = report;
   const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
@@ -135,8 +135,16 @@ function FoundRows({ found, sort, others, narrow, compared, ...props }: FoundPro
       width: index === 0 ? Math.max(room, ...feet.map(({ title }) => boldRoom(title))) : room,
     };
   });
-  const write = (row: Row, column: ReportColumn) => textOf(row, column, spans, currency);
-  const marks = (row: Row) => <DayMarks question={props.question} {...{ row, spans, meta, narrow }} />;
+  // Of a day as a whole the numbers of now are known, too.
+  const isOfDays = spans.size === 0 && meta.split.join() === 'date';
+  const write = (row: Row, column: ReportColumn) => {
+    const cell = textOf(row, column, spans, currency);
+    const since = isOfDays
+      ? laterWords(later?.get(String(row.date)), column, currencyOf([row], currency))
+      : null;
+    return since === null ? cell : { ...cell, exact: since };
+  };
+  const signs = (row: Row) => <DayMarks {...{ row, marks, later, spans, narrow, largest, currency }} />;
   return (
     <Grid
       label="Rows of the report"
@@ -150,12 +158,12 @@ function FoundRows({ found, sort, others, narrow, compared, ...props }: FoundPro
         return (
           <>
             {id === undefined ? null : <span class="quiet id">{String(cellOf(row, id))}</span>}
-            {name === 'date' ? marks(row) : null}
+            {name === 'date' ? signs(row) : null}
             {name === varied[0]?.name
               ? under.map((column) => (
                   <span key={column.name} class="under small quiet" title={write(row, column).text}>
                     <bdi>{write(row, column).text}</bdi>
-                    {column.name === 'date' ? marks(row) : null}
+                    {column.name === 'date' ? signs(row) : null}
                   </span>
                 ))
               : null}
@@ -170,6 +178,7 @@ function FoundRows({ found, sort, others, narrow, compared, ...props }: FoundPro
 
 function Download({
   csv,
+  marks,
   question,
   about,
   view,
@@ -182,7 +191,7 @@ function Download({
   const save = () => {
     const by = SPANS.find(({ value }) => value === view.by)?.title ?? '';
     const ordered = inOrder(columns, view.metric, false);
-    const text = tableCsv({ rows, columns: ordered, meta, spans, by, currency: about.currency });
+    const text = tableCsv({ rows, columns: ordered, marks, spans, by, currency: about.currency });
     saveCsv(text, csvName(question, advertisersOf(question), meta.period, 'table'));
   };
   return (
@@ -232,49 +241,16 @@ function textOf(
   return { text: written(value, column, its), exact: exactly(value, column, its) };
 }
 
-interface MarksProps extends Pick<TableProps, 'question' | 'spans'> {
-  readonly row: Row;
-  readonly meta: Meta;
-  readonly narrow: boolean;
-}
-
-/** A sign for provisional days, explained below the table, so that the column stays narrow. */
-function DayMarks({ question, row, spans, meta: { firstProvisionalDate: first }, narrow }: MarksProps) {
-  const says = question.asOf === '' ? 'provisional' : 'may have changed later';
-  const { part = null, end = String(row.date) } = spans.get(String(row.date)) ?? {};
-  return (
-    <>
-      {first !== undefined && end >= first ? (
-        <strong class="sign" role="img" aria-label={says} title={says}>
-          {PROVISIONAL}
-        </strong>
-      ) : null}
-      {part === null ? null : narrow ? (
-        <Tag tone="info">{part}</Tag>
-      ) : (
-        <span class="id small quiet" title={`${part} are in the report`}>
-          {briefly(part)}
-        </span>
-      )}
-    </>
-  );
-}
-
-const PROVISIONAL = '~';
-
-/** `5 of 7 days` as `5/7`: in the column of dates of a wide page, which leaves room for the measures. */
-const briefly = (part: string): string => part.replace(/ of (\d+) days/, '/$1');
-
 /** Width of a column including the signs of days and the bold totals. @returns approximate characters */
 function roomOf(
   column: ReportColumn,
-  { report, spans }: TableProps,
+  { marks, spans }: TableProps,
   feet: readonly Foot[],
   narrow: boolean,
 ): number {
   const { name, title, numeric, width } = column;
   if (name === 'date') {
-    const sign = report.meta.firstProvisionalDate === undefined ? 0 : 1.5;
+    const sign = marks.words === null ? 0 : 1.5;
     const rooms = [...spans.values()].map(
       ({ title: told, part }) =>
         0.85 * told.length + (narrow || part === null ? 2 : briefly(part).length + 1),

@@ -13,7 +13,7 @@ export interface Part {
 /** @param parts at least one. @returns their rows, the advertiser first; the totals stay with the parts, as people do not add up */
 export function combine(parts: readonly Part[]): Report {
   const metas = parts.map(({ report }) => report.meta);
-  const { totals: _, revision: _of, ...first } = metas[0] as Meta;
+  const { totals: _, revision: _of, days: _days, ...first } = metas[0] as Meta;
   const split = [...new Set(['advertiser', ...metas.flatMap((meta) => meta.split)])];
   return {
     rows: parts.flatMap(rowsOf),
@@ -35,7 +35,13 @@ export function combineDays(reports: readonly Report[], period: Period): Report 
     warnings.findIndex((other) => other.message === message) === at;
   return {
     rows: reports.flatMap(({ rows }) => rows),
-    meta: { ...first, ...joined(metas), period, warnings: warnings.filter(isNew) },
+    meta: {
+      ...first,
+      ...joined(metas),
+      period,
+      days: metas.flatMap(({ days = [] }) => days),
+      warnings: warnings.filter(isNew),
+    },
   };
 }
 

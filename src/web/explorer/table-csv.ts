@@ -2,10 +2,12 @@
 import { currencyOf, type ReportColumn, shown, unitWord } from './columns.js';
 import { type ComparedGroup, changeOf } from './compare.js';
 import { csvOf, safe } from './join-csv.js';
+import type { Marks } from './marks.js';
 import { cellOf, type Report, type Row } from './parse.js';
 import type { Span } from './spans.js';
 
-interface Table extends Pick<Report, 'rows' | 'meta'> {
+interface Table extends Pick<Report, 'rows'> {
+  readonly marks: Marks;
   /** In their order. */
   readonly columns: readonly ReportColumn[];
   /** By the first day of each; empty: the rows are by day. */
@@ -20,9 +22,8 @@ interface Table extends Pick<Report, 'rows' | 'meta'> {
  * @returns RFC 4180 with a header line that has the units. Numbers are exact, with a point; texts are safe for spreadsheets.
  *   A week or month also has its first day, and how many of its days are in the report
  */
-export function tableCsv({ rows, columns, meta, spans, by, currency }: Table): string {
+export function tableCsv({ rows, columns, marks, spans, by, currency }: Table): string {
   const money = currencyOf(rows, currency);
-  const { firstProvisionalDate: provisional } = meta;
   const spanIn = (row: Row) => spans.get(String(row.date));
   const parts = columns.flatMap((column): Part[] => {
     if (column.name !== 'date' || spans.size === 0)
@@ -33,9 +34,10 @@ export function tableCsv({ rows, columns, meta, spans, by, currency }: Table): s
       ['Days in the report', (row) => String(spanIn(row)?.days.length ?? '')],
     ];
   });
-  const isOpen = (row: Row) =>
-    provisional !== undefined && (spanIn(row)?.end ?? String(row.date)) >= provisional;
-  if (provisional !== undefined) parts.push(['Provisional', (row) => (isOpen(row) ? 'yes' : '')]);
+  const markIn = (row: Row) => marks.of(spanIn(row)?.days ?? [String(row.date)]);
+  const found = new Set(rows.map(markIn));
+  if (found.has('provisional')) parts.push(['Provisional', (row) => (markIn(row) === null ? '' : 'yes')]);
+  else if (found.size > (found.has(null) ? 1 : 0)) parts.push(['Later', (row) => markIn(row) ?? '']);
   return csvOf([parts.map(([head]) => safe(head)), ...rows.map((row) => parts.map(([, cell]) => cell(row)))]);
 }
 

@@ -11,9 +11,13 @@ export interface Shown extends Report {
   readonly answered: Answered;
 }
 
-/** The call whose answer the page shows. */
+/** The call whose answer the page shows. Of an earlier time it says of each day whether it was complete. */
 export const shownPath = (question: Question): string =>
-  pathOf(question, { _format: 'json', ...besideOf(question) });
+  pathOf(question, {
+    _format: 'json',
+    ...besideOf(question),
+    ...(question.asOf === '' ? {} : { _days: '1' }),
+  });
 
 /** @param path of {@link shownPath}. @throws Refused, Unreachable */
 export async function loadReport(api: Api, path: string, signal: AbortSignal): Promise<Shown> {

@@ -4,7 +4,7 @@ import UPlot from 'uplot';
 import { DataTable, numberColumn } from './data-table.js';
 import { compact } from './format.js';
 import { DARK, useMedia } from './media.js';
-import { alone, isStacked, type Kind, piecesOf, plotted, shadedFrom } from './plotted.js';
+import { alone, isStacked, type Kind, piecesOf, plotted, shadedParts } from './plotted.js';
 
 export interface Line {
   readonly title: string;
@@ -34,8 +34,8 @@ export interface ChartProps {
   readonly whole?: boolean;
   /** What each time is, in words; default: a time or an age. */
   readonly steps?: Steps;
-  /** Start of the shaded, provisional part. */
-  readonly provisionalFrom?: number | null;
+  /** One per time: whether it is shaded. */
+  readonly shaded?: readonly boolean[];
   /** Times that are not whole, `until now` by its time: their bars are hatched, the pieces of lines that lead to them dashed. */
   readonly partial?: ReadonlyMap<number, string>;
 }
@@ -52,7 +52,7 @@ export function Chart(props: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const scheme = useMedia(DARK);
   const [asTable, setAsTable] = useState(false);
-  const drawn = useMemo(() => drawnOf(props), [times, lines, props.kind, partial]);
+  const drawn = useMemo(() => drawnOf(props), [times, lines, props.kind, partial, props.shaded]);
   useEffect(() => {
     const element = frame.current;
     if (element === null || asTable) return;
@@ -156,7 +156,7 @@ function optionsOf(
   element: HTMLElement,
   height: number,
 ): UPlot.Options {
-  const { kind = 'lines', format = compact, provisionalFrom = null, times, along = 'time' } = props;
+  const { kind = 'lines', format = compact, shaded = [], times, along = 'time' } = props;
   const { steps, whole = props.format === undefined } = props;
   const style = getComputedStyle(element);
   // The computed value: dark mode has others.
@@ -221,7 +221,7 @@ function optionsOf(
       }),
     ],
     hooks: {
-      drawClear: [(plot) => shade(plot, shadedFrom(times, provisionalFrom), color('--shade'))],
+      drawClear: [(plot) => shade(plot, shadedParts(times, shaded), color('--shade'))],
       draw: [(plot) => hatch(plot, [...(props.partial ?? NONE).keys()], half, color('--card'))],
     },
     plugins: [tooltip(props)],
@@ -244,13 +244,11 @@ function marksOf({ of }: Steps, times: readonly number[]): Pick<UPlot.Axis, 'spl
   };
 }
 
-function shade(plot: UPlot, from: number | null, fill: string): void {
-  if (from === null) return;
+function shade(plot: UPlot, parts: readonly [from: number, to: number][], fill: string): void {
   const { left, top, width, height } = plot.bbox;
-  const at = Math.max(left, plot.valToPos(from, 'x', true));
-  if (at >= left + width) return;
+  const pixel = (time: number) => Math.min(left + width, Math.max(left, plot.valToPos(time, 'x', true)));
   plot.ctx.fillStyle = fill;
-  plot.ctx.fillRect(at, top, left + width - at, height);
+  for (const [from, to] of parts) plot.ctx.fillRect(pixel(from), top, pixel(to) - pixel(from), height);
 }
 
 /** Lines in the colour of the ground over whole bars. @param half of a bar's width, in units of the axis */

@@ -48,12 +48,19 @@ export function piecesOf(values: readonly (number | null)[], isWhole: readonly b
 }
 
 /**
- * Where shading begins: in the middle before the first provisional time, so that the last one alone is shaded, too.
- * @param from null: nothing is shaded
+ * The shaded parts of the axis, each from the middle before its first time to that after its last, so that one time alone is
+ * shaded, too.
+ * @param isShaded by place. @returns their ends; infinite beyond the first and the last time
  */
-export function shadedFrom(times: readonly number[], from: number | null): number | null {
-  if (from === null) return null;
-  const place = times.findIndex((time) => time >= from);
-  const [before, first] = [times[place - 1], times[place]];
-  return before === undefined || first === undefined ? from : (before + first) / 2;
+export function shadedParts(times: readonly number[], isShaded: readonly boolean[]): [number, number][] {
+  const before = (place: number) => {
+    const [one, other] = [times[place - 1], times[place]];
+    if (one === undefined) return Number.NEGATIVE_INFINITY;
+    return other === undefined ? Number.POSITIVE_INFINITY : (one + other) / 2;
+  };
+  return isShaded.flatMap((isHere, place): [number, number][] => {
+    if (!isHere || isShaded[place - 1] === true) return [];
+    const end = isShaded.indexOf(false, place);
+    return [[before(place), before(end < 0 ? times.length : end)]];
+  });
 }
