@@ -44,14 +44,23 @@ const [STEP_MS, STEPS] = [10_000, 30];
 /** Of the last five minutes. */
 export const createRecentMinutes = (now: () => number) => createRecent(now, STEP_MS, STEPS);
 
-/** Names noted within the last five minutes. @param now wall time */
-export function createRecentNames(now: () => number) {
-  const notedAt = new Map<string, number>();
+const MINUTE_MS = 60_000;
+
+/**
+ * Names noted within the last five minutes, each with its last run: first and last time of all that are less than a minute
+ * apart, so that it was noted in each minute of the run. @param now wall time
+ */
+export function createRecentRuns(now: () => number) {
+  const runs = new Map<string, { readonly fromMs: number; readonly atMs: number }>();
   return {
-    note: (name: string): void => void notedAt.set(name, now()),
-    names(): readonly string[] {
-      for (const [name, atMs] of notedAt) if (Math.abs(now() - atMs) >= STEP_MS * STEPS) notedAt.delete(name);
-      return [...notedAt.keys()];
+    note(name: string): void {
+      const [atMs, last] = [now(), runs.get(name)];
+      const isSame = last !== undefined && Math.abs(atMs - last.atMs) < MINUTE_MS;
+      runs.set(name, { fromMs: isSame ? Math.min(last.fromMs, atMs) : atMs, atMs });
+    },
+    list() {
+      for (const [name, { atMs }] of runs) if (Math.abs(now() - atMs) >= STEP_MS * STEPS) runs.delete(name);
+      return [...runs].map(([name, run]) => ({ name, ...run }));
     },
   };
 }

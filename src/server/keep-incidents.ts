@@ -31,6 +31,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 interface IncidentsOptions {
   readonly documents: Documents;
   readonly health: Pick<Health, 'own' | 'processes' | 'worst'>;
+  readonly outlook: () => { readonly refusedAt: string | null };
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
   /** Failed reports of all teams by the start of their minute and by part, at most a day back. @throws StoreUnavailable */
   readonly failedByMinute: (
@@ -45,21 +46,22 @@ interface IncidentsOptions {
   ) => Promise<readonly string[]>;
 }
 
-function seenBy(health: IncidentsOptions['health'], nowMs: number): Seen {
+function seenBy({ health, outlook, clock }: IncidentsOptions): Seen {
   const { since } = health.own();
   const { platform, credential } = health.worst();
   const failures = joinFailures(health.processes().map((one) => one.failures));
   const [platformSince, credentialSince] = [since.platform?.at ?? null, since.credential?.at ?? null];
-  return { nowMs, platform, platformSince, credential, credentialSince, failures };
+  const { refusedAt } = outlook();
+  return { nowMs: clock.now(), platform, platformSince, credential, credentialSince, refusedAt, failures };
 }
 
 export function createIncidents(options: IncidentsOptions) {
-  const { documents, health, clock, failedByMinute, firstFailed } = options;
+  const { documents, clock, failedByMinute, firstFailed } = options;
   /** Null: not looked since this process was elected. */
   let noted: string | null = null;
   let [writtenAtMs, lookedAtMs, followedUntilMs] = [Number.NEGATIVE_INFINITY, 0, 0];
 
-  const look = () => seenBy(health, clock.now());
+  const look = () => seenBy(options);
 
   /** Counts them anew, unless their minutes are not kept any more. */
   async function count(all: readonly Incident[], nowMs: number): Promise<readonly Incident[]> {
@@ -74,6 +76,9 @@ export function createIncidents(options: IncidentsOptions) {
       return { ...one, failedReports: isWhole ? counted : Math.max(one.failedReports, counted) };
     });
   }
+
+  const show = async (all: readonly Incident[], nowMs: number): Promise<readonly Incident[]> =>
+    Promise.all((await count(all, nowMs)).map((one) => name(one, nowMs)));
 
   /** Processes keep failed requests for a while only. */
   async function name(one: Incident, nowMs: number): Promise<Incident> {
@@ -105,8 +110,7 @@ export function createIncidents(options: IncidentsOptions) {
     if (now === '[]' && noted === null && !(await read()).some(({ until }) => until === null)) noted = now;
     const isFollowed = atMs < followedUntilMs && atMs - writtenAtMs >= EVERY_MS;
     if (now === noted && !isFollowed) return;
-    const all = await count(noteIncidents(await read(), seen), seen.nowMs);
-    const next = await Promise.all(all.map((one) => name(one, seen.nowMs)));
+    const next = await show(noteIncidents(await read(), seen), seen.nowMs);
     await mergeDocument<readonly Incident[]>(documents, {
       key: DOCUMENT,
       ttlMs: INCIDENTS_KEPT_MS,
@@ -124,7 +128,7 @@ export function createIncidents(options: IncidentsOptions) {
     /** Newest first; null: the store does not answer. */
     list: (): Promise<readonly Incident[] | null> =>
       readNow()
-        .then((all) => count(all, clock.now()))
+        .then((all) => show(all, clock.now()))
         .then(
           (all) => all.filter(wasFelt).toReversed(),
           whenAway(() => null),

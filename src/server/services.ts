@@ -219,7 +219,10 @@ async function createParts(options: ServicesOptions) {
     tally,
     usage: createUsage(tally, clock),
     series,
-    incidents: createIncidents({ ...series, ...failedRequests, documents: store.documents, health, clock }),
+    incidents: createIncidents({
+      ...{ ...series, ...failedRequests, documents: store.documents },
+      ...{ health, outlook: credential.outlook, clock },
+    }),
     tail: createTail({ bus: store.bus, clock, logger }),
     ...{ failedRequests, withoutSlot, refusedKeys },
     ...{ purges, erasures, l1, health, limits, budgets, metrics },

@@ -1,7 +1,8 @@
-/** The last failure of platform calls and whose reports failed: of one process, and of all together. Pure. */
+/** The last failure of platform calls and whose reports failed, by which part: of one process, and of all together. Pure. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import { betweenTimes, clockTime } from '../lib/words.js';
+import { FAILED_PARTS, type FailedPart } from '../outcome.js';
 
 const timeMs = Type.Union([Type.Number({ description: 'Milliseconds since 1970.' }), Type.Null()]);
 
@@ -18,12 +19,24 @@ const Row = Type.Object(
   },
 );
 
+const FailedTeam = Type.Object(
+  {
+    team: Type.String(),
+    part: Type.Enum([...FAILED_PARTS], { description: 'By which its reports failed.' }),
+    fromMs: Type.Number({
+      description: 'When the first of those failed with less than a minute between them.',
+    }),
+    atMs: Type.Number({ description: 'When the last one failed.' }),
+  },
+  { title: 'FailedTeam' },
+);
+
 export const Failures = Type.Object(
   {
     failedAtMs: timeMs,
     why: Type.Union([Type.String({ description: 'Of the last failed platform call.' }), Type.Null()]),
     answeredAtMs: timeMs,
-    teams: Type.Array(Type.String(), { description: 'Whose reports failed within the last five minutes.' }),
+    teams: Type.Array(FailedTeam, { description: 'Whose reports failed within the last five minutes.' }),
     // Absent: reported by an earlier release.
     reportFailedAtMs: Type.Optional(timeMs),
     recoveredAtMs: Type.Optional(timeMs),
@@ -112,7 +125,7 @@ export function joinFailures(all: readonly Failures[]): Failures {
     failedAtMs,
     why,
     answeredAtMs: answeredAtMs === 0 ? null : answeredAtMs,
-    teams: [...new Set(all.flatMap(({ teams }) => teams))].sort(),
+    teams: all.flatMap(({ teams }) => teams),
     ...(reportFailedAtMs === 0 ? {} : { reportFailedAtMs }),
     ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
     ...(begun.length === 0 ? {} : { fromMs: Math.min(...begun) }),
@@ -133,6 +146,25 @@ const joinRows = (rows: readonly NonNullable<Failures['row']>[]): NonNullable<Fa
 
 const sumOf = <K extends string>(all: readonly Readonly<Record<K, number>>[], name: K): number =>
   all.reduce((sum, one) => sum + one[name], 0);
+
+/**
+ * Teams whose reports failed by this part in this time, in order.
+ * @param time from the start of a minute to the end of one, epoch milliseconds
+ */
+export function teamsHit(
+  { teams }: Failures,
+  wanted: FailedPart,
+  time: { readonly fromMs: number; readonly untilMs: number },
+): readonly string[] {
+  const hit = teams.filter(
+    ({ part, fromMs, atMs }) => part === wanted && fromMs <= time.untilMs && atMs >= time.fromMs,
+  );
+  return [...new Set(hit.map(({ team }) => team))].sort();
+}
+
+/** When reports began to fail by this part that fail by it now, of each team, epoch milliseconds. */
+export const failingSince = ({ teams }: Failures, wanted: FailedPart, nowMs: number): readonly number[] =>
+  teams.flatMap(({ part, fromMs, atMs }) => (part === wanted && nowMs - atMs < 60_000 ? fromMs : []));
 
 /** When the platform answered first after the last failure; null: it has not. Epoch milliseconds. */
 export function recoveredAt({ failedAtMs, answeredAtMs, recoveredAtMs }: Failures): number | null {
@@ -203,7 +235,7 @@ export function adviseFailing(shown: string, { share }: FailingLimit) {
 const NAMED = 3;
 
 /** E.g. `Last failure: status 500. Teams: growth, emea and 2 others.` */
-export function describeFailures({ why, teams }: Failures): string {
+export function describeFailures(why: string | null, teams: readonly string[]): string {
   const rest = teams.length - NAMED + 1;
   const named = rest <= 1 ? teams.join(', ') : `${teams.slice(0, NAMED - 1).join(', ')} and ${rest} others`;
   return [

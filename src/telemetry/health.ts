@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox';
 import { VERSION } from '../lib/package-root.js';
 import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
 import { CONDITIONS } from './conditions.js';
-import { Failures, joinFailures, NO_FAILURES, warningRow } from './failures.js';
+import { Failures, failingSince, joinFailures, NO_FAILURES, warningRow } from './failures.js';
 import { Finding, type HealthPart, LEVELS } from './finding.js';
 import { LimitRefusals } from './limit-refusals.js';
 import type { Measured } from './measured.js';
@@ -114,13 +114,16 @@ export function createHealth(id: string, measured: () => Measured, held: () => H
   function own(): ProcessHealth {
     const all = [read(), ...others()];
     const worst = worstOfAll(all);
-    // Three calls are known to fail in a row with the third; it began with the first.
-    const row = warningRow(joinFailures(all.map((one) => one.failures)));
-    const begun = row ? [new Date(row.sinceMs).toISOString()] : [];
+    const failures = joinFailures(all.map((one) => one.failures));
+    // Three calls are known to fail in a row with the third; it began with the first. A refused token is seen after it was refused.
+    const begun: Partial<Record<keyof ProcessHealth['since'], readonly number[]>> = {
+      platform: [warningRow(failures)?.sinceMs ?? []].flat(),
+      credential: failingSince(failures, 'credential', now()),
+    };
     const earliest = (of: keyof ProcessHealth['since'], level: Finding['level'], least = level): Since => {
       const known = all.flatMap((one) => one.since[of] ?? []).filter((one) => isAsBad(one.level, least));
-      const first = of === 'platform' ? begun : [];
-      const [at = ''] = [new Date(now()).toISOString(), ...first, ...known.map((one) => one.at)].sort();
+      const first = new Date(Math.min(now(), ...(begun[of] ?? []))).toISOString();
+      const [at = first] = [first, ...known.map((one) => one.at)].sort();
       return { level, at };
     };
     const levels = eachPart((part) => levelOf(part, worst[part]));

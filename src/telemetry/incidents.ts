@@ -2,7 +2,14 @@
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../lib/record.js';
 import { FAILED_PARTS, type FailedPart } from '../outcome.js';
-import { describeCauses, type Failures, recoveredAt, SAME_WITHIN_MS } from './failures.js';
+import {
+  describeCauses,
+  type Failures,
+  failingSince,
+  recoveredAt,
+  SAME_WITHIN_MS,
+  teamsHit,
+} from './failures.js';
 
 const time = (description: string) => Type.String({ format: 'date-time', description });
 
@@ -24,7 +31,7 @@ export const Incident = Type.Object(
     requestIds: Type.Optional(
       Type.Array(Type.String(), { description: 'Of its first failed reports, at most three.' }),
     ),
-    teams: Type.Array(Type.String(), { description: 'Whose reports failed.' }),
+    teams: Type.Array(Type.String(), { description: 'Whose reports these are.' }),
   },
   { title: 'Incident' },
 );
@@ -44,6 +51,8 @@ export interface Seen {
   readonly platformSince: string | null;
   readonly credential: string;
   readonly credentialSince: string | null;
+  /** When the platform refused the token, ISO; null: not known to this process. */
+  readonly refusedAt: string | null;
   readonly failures: Failures;
 }
 
@@ -62,7 +71,7 @@ const isFailing = (platform: string): boolean => /^(?:calls fail|most calls fail
 
 /** What is to be noted now: what lasts, or is just over. */
 export function spansOf(seen: Seen): readonly Span[] {
-  const { nowMs, platform, platformSince, credential, credentialSince, failures } = seen;
+  const { nowMs, platform, platformSince, credential, credentialSince, refusedAt, failures } = seen;
   const { lastRow, why } = failures;
   const spans: Span[] = [];
   if (isFailing(platform)) {
@@ -80,7 +89,11 @@ export function spansOf(seen: Seen): readonly Span[] {
   }
   const cause = CREDENTIAL_CAUSES[credential];
   if (cause !== undefined) {
-    const fromMs = credentialSince === null ? nowMs : Date.parse(credentialSince);
+    // A token that soon expires has not been well for long.
+    const seenMs = Date.parse(
+      (credential === 'refused' ? refusedAt : null) ?? credentialSince ?? isoOf(nowMs),
+    );
+    const fromMs = Math.min(seenMs, ...failingSince(failures, 'credential', nowMs));
     spans.push({ part: 'credential', fromMs, untilMs: null, cause });
   }
   return spans;
@@ -92,10 +105,11 @@ export function noteIncidents(known: readonly Incident[], seen: Seen): readonly 
   const ended = known.map((one) =>
     one.until !== null || spans.some(({ part, untilMs }) => part === one.part && untilMs === null)
       ? one
-      : { ...one, until: isoOf(endOf(one, seen)), teams: teamsOf(one, seen) },
+      : { ...one, until: isoOf(endOf(one, seen)) },
   );
   const all = spans.reduce<readonly Incident[]>((list, span) => addSpan(list, span, seen), ended);
   return all
+    .map((one) => ({ ...one, teams: teamsOf(one, seen) }))
     .filter(({ until }) => until === null || Date.parse(until) > seen.nowMs - INCIDENTS_KEPT_MS)
     .sort((one, other) => Date.parse(one.from) - Date.parse(other.from))
     .slice(-INCIDENTS_KEPT);
@@ -107,8 +121,9 @@ function endOf({ part, from }: Incident, { failures, nowMs }: Seen): number {
   return Math.max(Date.parse(from), endedMs ?? nowMs);
 }
 
-const teamsOf = ({ teams }: Incident, { failures }: Seen): readonly string[] =>
-  [...new Set([...teams, ...failures.teams])].sort();
+/** By the rule of {@link failedOf}. */
+const teamsOf = (one: Incident, { failures, nowMs }: Seen): readonly string[] =>
+  [...new Set([...one.teams, ...teamsHit(failures, one.part, minutesOf(one, nowMs))])].sort();
 
 function addSpan(
   list: readonly Incident[],
@@ -121,12 +136,9 @@ function addSpan(
   if (last !== undefined && untilMs !== null && untilMs <= lastUntilMs) return list;
   const until = untilMs === null ? null : isoOf(untilMs);
   if (last === undefined || fromMs > lastUntilMs + SAME_WITHIN_MS)
-    return [
-      ...list,
-      { part, from: isoOf(fromMs), until, cause, failedReports: 0, teams: seen.failures.teams },
-    ];
+    return [...list, { part, from: isoOf(fromMs), until, cause, failedReports: 0, teams: [] }];
   const from = isoOf(Math.min(fromMs, Date.parse(last.from)));
-  return list.with(list.indexOf(last), { ...last, cause, from, until, teams: teamsOf(last, seen) });
+  return list.with(list.indexOf(last), { ...last, cause, from, until });
 }
 
 const MINUTE_MS = 60_000;

@@ -1,10 +1,12 @@
 /** The overall verdict for operators: level, findings and remedies. Computed from known state, without calls. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
+import type { FailedPart } from '../outcome.js';
 import { CONDITIONS } from './conditions.js';
-import { describeFailures, type Failures } from './failures.js';
+import { describeFailures, type Failures, teamsHit } from './failures.js';
 import { Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './finding.js';
-import type { Conditions, ProcessHealth } from './health.js';
+import type { Conditions, ProcessHealth, Since } from './health.js';
+import { minutesOf } from './incidents.js';
 import type { Measured } from './measured.js';
 
 const TimedFinding = Type.Object(
@@ -70,7 +72,7 @@ export function verdictOf(
   const sorted = findings
     .map((found) => {
       const known = isHealthPart(found.part) ? (seen?.since[found.part] ?? null) : null;
-      const details = seen === undefined ? '' : detailsOf(found, worst, seen.failures);
+      const details = seen === undefined ? '' : detailsOf(found, worst, seen.failures, known);
       return {
         ...found,
         ...(known === null ? {} : { since: known.at }),
@@ -86,15 +88,21 @@ export function verdictOf(
 const TRIED_AGAIN =
   'The next request that needs the platform tries the token again, at most a minute after the last try.';
 
+/** @param since the part has not been well */
 function detailsOf(
   { part, level }: Finding,
   { platform, credential }: Conditions,
   failures: Failures,
+  since: Since | null,
 ): string {
-  if (part === 'platform' && /fail/.test(platform)) return describeFailures(failures);
+  const hit = (part: FailedPart) => {
+    const fromMs = since === null ? 0 : minutesOf({ from: since.at, until: null }, 0).fromMs;
+    return teamsHit(failures, part, { fromMs, untilMs: Number.POSITIVE_INFINITY });
+  };
+  if (part === 'platform' && /fail/.test(platform)) return describeFailures(failures.why, hit(part));
   if (part !== 'credential' || level !== 'not well') return '';
   // Why a platform call failed is not why the token cannot be used.
-  const teams = describeFailures({ ...failures, why: null });
+  const teams = describeFailures(null, hit(part));
   return [teams, ...(credential === 'refused' ? [TRIED_AGAIN] : [])].join(' ').trim();
 }
 

@@ -321,6 +321,30 @@ it('each failed report counts at the incident of its part, as many as are listed
   expect(failedReports).toEqual({ ofIncidents: 9, outside: 0 });
 });
 
+it('incidents and findings name the teams whose reports failed by their part, not those of an earlier one', async () => {
+  const { gateway, key } = await withTeam(CALM, { id: 'bidding' });
+  const growth = await gateway.addTeam({ id: 'growth' });
+  await ask(gateway, key, 2, FAILS);
+  await ask(gateway, growth, 2, FAILS);
+  await expect
+    .poll(async () => (await verdict(gateway)).findings[0]?.details)
+    .toContain('Teams: bidding, growth.');
+  gateway.clock.pass(30 * SECOND);
+  await ask(gateway, key, 1, null);
+  gateway.simulator.revoke();
+  await ask(gateway, growth, 1, null);
+  const [refused] = (await verdict(gateway)).findings.filter(({ part }) => part === 'credential');
+  expect(refused?.details).toMatch(/^Teams: growth\. /);
+  const teams = async () => {
+    const { incidents } = await gateway.manage('GET', '/status');
+    return (incidents as Incident[]).map((one) => [one.part, one.teams]);
+  };
+  expect(await teams()).toEqual([
+    ['credential', ['growth']],
+    ['platform', ['bidding', 'growth']],
+  ]);
+});
+
 it.each(['1h', '24h', '30d'])(
   'failed reports of incidents and outside of them are all that failed, range %s',
   async (range) => {

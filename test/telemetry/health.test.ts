@@ -126,9 +126,13 @@ describe('failed platform calls', () => {
   });
 });
 
+/** Their reports failed by this part at noon. */
+const hit = (teams: readonly string[], part: 'platform' | 'credential' = 'platform'): Failures['teams'] =>
+  teams.map((team) => ({ team, part, fromMs: NOON, atMs: NOON }));
+
 /** The last call failed at noon, and was answered so many seconds later; null: not yet. */
 const failedAtNoon = (answeredS: number | null, teams: readonly string[] = []): Failures => ({
-  ...{ failedAtMs: NOON, why: 'status 500', teams: [...teams] },
+  ...{ failedAtMs: NOON, why: 'status 500', teams: hit(teams) },
   answeredAtMs: answeredS === null ? null : NOON + answeredS * 1000,
 });
 
@@ -163,13 +167,20 @@ describe('platform calls that failed until a call succeeded', () => {
 
   it('are judged over all processes: another one’s later failure is the last', () => {
     const health = open({ ...called(12, 11), failures: () => failedAtNoon(1, ['growth']) });
-    const later = { failedAtMs: NOON + 2000, why: 'connection refused', answeredAtMs: null, teams: ['emea'] };
+    const later = {
+      failedAtMs: NOON + 2000,
+      why: 'connection refused',
+      answeredAtMs: null,
+      teams: hit(['emea']),
+    };
     health.hear(() => [other({ failures: later })]);
     const all = health.processes().map(({ failures }) => failures);
     expect(health.worst().platform).toBe('calls fail: 11 of 12 within the last 5 minutes');
-    const expected = { why: 'connection refused', failedAtMs: NOON + 2000, teams: ['emea', 'growth'] };
-    expect(joinFailures(all)).toMatchObject(expected);
-    expect(joinFailures(all.toReversed())).toEqual(joinFailures(all));
+    const expected = { why: 'connection refused', failedAtMs: NOON + 2000 };
+    for (const joined of [joinFailures(all), joinFailures(all.toReversed())]) {
+      expect(joined).toMatchObject(expected);
+      expect(joined.teams.map(({ team }) => team).sort()).toEqual(['emea', 'growth']);
+    }
   });
 });
 
@@ -329,17 +340,20 @@ describe('the verdict', () => {
   });
 
   it('tells whose reports fail by the token, and when it is tried again', () => {
-    const failures = { ...NO_FAILURES, why: 'status 500', teams: ['growth'] };
+    const teams = [...hit(['growth', 'emea'], 'credential'), ...hit(['apac'])];
+    // Those of an earlier minute failed by an earlier refusal.
+    teams.push({ team: 'former', part: 'credential', fromMs: NOON - 1000, atMs: NOON - 1 });
+    const failures = { ...NO_FAILURES, why: 'status 500', teams };
     const since = {
       ...other().since,
-      credential: { level: 'not well' as const, at: '2026-11-21T14:02:00Z' },
+      credential: { level: 'not well' as const, at: new Date(NOON + 30_000).toISOString() },
     };
     const details = (credential: string) =>
       verdictOf(measured(), true, { ...OK, credential }, { since, failures }).findings[0]?.details;
     expect(details('refused')).toBe(
-      'Teams: growth. The next request that needs the platform tries the token again, at most a minute after the last try.',
+      'Teams: emea, growth. The next request that needs the platform tries the token again, at most a minute after the last try.',
     );
-    expect(details('expired')).toBe('Teams: growth.');
+    expect(details('expired')).toBe('Teams: emea, growth.');
     expect(details('expiring')).toBeUndefined();
   });
 

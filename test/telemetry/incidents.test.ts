@@ -18,8 +18,12 @@ import { DAY, MINUTE, NOON, SECOND } from '../support/test-clock.js';
 const iso = (ms: number) => new Date(ms).toISOString();
 const seen = (changes: Partial<Seen> = {}): Seen => ({
   ...{ nowMs: NOON, platform: 'ok', platformSince: null, credential: 'ok', credentialSince: null },
-  failures: NO_FAILURES,
+  ...{ refusedAt: null, failures: NO_FAILURES },
   ...changes,
+});
+/** Its reports failed by this part, without a minute between two of them. */
+const hit = (team: string, fromMs = NOON, atMs = fromMs, part: Incident['part'] = 'platform') => ({
+  ...{ team, part, fromMs, atMs },
 });
 /** The platform fails since noon, as seen so much later. */
 const failing = (laterMs: number, changes: Partial<Seen['failures']> = {}): Seen =>
@@ -31,14 +35,17 @@ const failing = (laterMs: number, changes: Partial<Seen['failures']> = {}): Seen
       ...NO_FAILURES,
       why: 'status 500',
       failedAtMs: NOON + laterMs,
-      teams: ['growth'],
+      teams: [hit('growth')],
       ...changes,
     },
   });
 const recovered = (atMs: number): Seen =>
   seen({
     nowMs: atMs + 10 * SECOND,
-    failures: { ...NO_FAILURES, failedAtMs: NOON, answeredAtMs: atMs, recoveredAtMs: atMs, teams: ['emea'] },
+    failures: {
+      ...{ ...NO_FAILURES, failedAtMs: NOON, answeredAtMs: atMs, recoveredAtMs: atMs },
+      teams: [hit('emea', atMs)],
+    },
   });
 const INCIDENT: Incident = {
   ...{ part: 'platform', from: iso(NOON), until: null, cause: 'status 500' },
@@ -92,10 +99,43 @@ describe('an incident', () => {
 
   it('is noted also if it was over before anybody looked, by the last calls that failed in a row', () => {
     const lastRow = { fromMs: NOON, untilMs: NOON + SECOND, why: 'connection refused' };
-    const over = seen({ nowMs: NOON + 2 * SECOND, failures: { ...NO_FAILURES, lastRow, teams: ['growth'] } });
+    const over = seen({
+      nowMs: NOON + 2 * SECOND,
+      failures: { ...NO_FAILURES, lastRow, teams: [hit('growth')] },
+    });
     const noted = noteIncidents([], over);
     expect(noted).toEqual([{ ...INCIDENT, until: iso(NOON + SECOND), cause: 'connection refused' }]);
     expect(noteIncidents(noted, over)).toEqual(noted);
+  });
+
+  it('has the teams of the reports that it counts: by its part, in its minutes', () => {
+    const teams = [
+      hit('both', NOON - 2 * MINUTE, NOON + SECOND),
+      hit('later', NOON + 59 * SECOND),
+      hit('before', NOON - 1),
+      hit('token', NOON, NOON, 'credential'),
+    ];
+    const [noted] = noteIncidents([], failing(30 * SECOND, { teams }));
+    expect(noted?.teams).toEqual(['both', 'later']);
+    const token = seen({ nowMs: NOON + 30 * SECOND, credential: 'refused', refusedAt: iso(NOON) });
+    const two = noteIncidents([noted as Incident], { ...token, failures: { ...NO_FAILURES, teams } });
+    expect(two.map((one) => [one.part, one.teams])).toEqual([
+      ['platform', ['both', 'later']],
+      ['credential', ['token']],
+    ]);
+  });
+
+  it('of the token begins with the first report that failed by it, not when the gateway was seen so', () => {
+    const from = (changes: Partial<Seen>, atMs: number) => {
+      const failures = { ...NO_FAILURES, teams: [hit('growth', atMs, atMs, 'credential')] };
+      return noteIncidents([], seen({ credential: 'refused', failures, ...changes }))[0]?.from;
+    };
+    const credentialSince = iso(NOON - 1);
+    expect(from({ credentialSince }, NOON - 700)).toBe(iso(NOON - 700));
+    expect(from({ credentialSince }, NOON - 2 * MINUTE)).toBe(credentialSince);
+    // It has been about to expire for a day.
+    const expiring = { credentialSince: iso(NOON - DAY), refusedAt: iso(NOON - SECOND) };
+    expect(from(expiring, NOON)).toBe(iso(NOON - SECOND));
   });
 
   it('of the token lasts while the platform refuses it', () => {

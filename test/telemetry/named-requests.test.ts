@@ -31,6 +31,7 @@ it('an incident that was open when the gateway stopped ends when it starts again
       worst: () => ({ platform: 'ok', credential: 'ok' }),
       processes: () => [{ failures: NO_FAILURES }],
     } as never,
+    outlook: () => ({ refusedAt: null }),
     clock: createStandingClock(),
     failedByMinute: async () => new Map([[NOON - 20 * MINUTE, { platform: 4, credential: 0 }]]),
     firstFailed: async () => [],
@@ -60,6 +61,7 @@ it('an incident names the requests that failed by its part, also those of a minu
       worst: () => ({ platform: 'ok', credential: 'refused' }),
       processes: () => [{ failures: NO_FAILURES }],
     } as never,
+    outlook: () => ({ refusedAt: null }),
     clock: createStandingClock(),
     failedByMinute: async () =>
       new Map(
@@ -76,9 +78,9 @@ it('an incident names the requests that failed by its part, also those of a minu
   });
   // It is listed before the elected process has noted it.
   const before = await incidents.list();
-  expect(before?.map(({ part, until }) => [part, until])).toEqual([
-    ['credential', null],
-    ['platform', platform.until],
+  expect(before?.map(({ part, until, requestIds }) => [part, until, requestIds])).toEqual([
+    ['credential', null, ['c1', 'c2']],
+    ['platform', platform.until, ['p1', 'p2']],
   ]);
   await incidents.job(() => false);
   expect(await incidents.list()).toMatchObject([

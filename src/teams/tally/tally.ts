@@ -5,9 +5,9 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../lib/clock.js';
-import { createRecentMinutes, createRecentNames } from '../../lib/recent.js';
+import { createRecentMinutes, createRecentRuns } from '../../lib/recent.js';
 import { repeat } from '../../lib/repeat.js';
-import { type Counted, isOfReport } from '../../outcome.js';
+import { type Counted, FAILED_PARTS, isOfReport } from '../../outcome.js';
 import { createCountBatches } from '../../store/count-batches.js';
 import { type CounterRaise, type Counters, StoreUnavailable } from '../../store/port.js';
 import { createLimitRefusals } from '../../telemetry/limit-refusals.js';
@@ -169,21 +169,25 @@ function joinOld(cells: Map<number, Cell>, beforeMs: number): void {
 /** Of the last five minutes. @param now wall time */
 function createRecentReports(now: () => number) {
   const counts = createRecentMinutes(now);
-  const teams = createRecentNames(now);
+  const teams = { platform: createRecentRuns(now), credential: createRecentRuns(now) };
   const limited = createLimitRefusals(now);
   let failedAtMs: number | null = null;
   return {
-    add({ outcome, team, limit }: Pick<Counted, 'outcome' | 'team' | 'limit'>): void {
+    add({ outcome, team, limit, failedBy }: Pick<Counted, 'outcome' | 'team' | 'limit' | 'failedBy'>): void {
       if (limit !== null && team !== null) limited.note(team, limit);
       if (!isOfReport(outcome)) return;
-      const isFailed = outcome === 'failed';
-      counts.add(isFailed);
-      if (!isFailed) return;
+      counts.add(failedBy !== null);
+      if (failedBy === null) return;
       failedAtMs = now();
-      if (team !== null) teams.note(team);
+      if (team !== null) teams[failedBy].note(team);
     },
     sum: counts.sum,
-    failed: () => ({ teams: teams.names(), reportFailedAtMs: failedAtMs }),
+    failed: () => ({
+      teams: FAILED_PARTS.flatMap((part) =>
+        teams[part].list().map(({ name, ...run }) => ({ team: name, part, ...run })),
+      ),
+      reportFailedAtMs: failedAtMs,
+    }),
     limitRefusals: limited.list,
   };
 }
