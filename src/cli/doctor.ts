@@ -13,13 +13,13 @@ interface Check extends ShownFinding {
 }
 
 const PROGRESS =
-  'Asking the gateway, which makes one platform call; if the platform does not answer, that takes up to its timeout.\n';
+  'Asking the gateway, which makes one platform call (a few, if the platform refuses a report); if the platform does not answer, that takes up to its timeout.\n';
 const REMOTE = 'not checked: the gateway runs on another machine; run doctor there, too';
 
 export const addDoctorCommand = command<ClientOptions>({
   plane: ADMIN_PLANE,
   name: 'doctor',
-  description: `Check this machine and the running gateway, with remedies; makes one platform call. Exit code 0: well or starting, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
+  description: `Check this machine and the running gateway, with remedies; makes one platform call, a few if the platform refuses a report. Exit code 0: well or starting, ${EXIT.warning}: warning, ${EXIT.notWell}: not well.`,
   examples: ['doctor', 'doctor --json | jq \'.checks[] | select(.level != "well")\''],
   async run({ options, terminal }) {
     const { env } = terminal;

@@ -62,8 +62,6 @@ export function createRecentCalls(now: () => number) {
       else after += 1;
       if (outcome === 'answer' || outcome === 'rejected') answer();
     },
-    /** The platform answered a call that is not counted, e.g. of `doctor`. */
-    answered: answer,
     /** The last failed call, what was answered since, and the calls by which it is judged. */
     last(): Omit<Failures, 'teams'> {
       const { all, failed } = ofMinutes.sum();

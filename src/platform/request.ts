@@ -1,10 +1,12 @@
 /** Requests to the platform. Token requests are sent from here, without slots, pace and circuit. */
 import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import { randomId } from '../lib/chance.js';
 import type { Clock } from '../lib/clock.js';
 import { timeoutSignal } from '../lib/time.js';
-import { type InterpretRules, interpret, single } from './interpret.js';
+import type { CallReport } from '../telemetry/trace.js';
+import { GATEWAY_TEAM } from './budget.js';
+import { type Headers, type InterpretRules, interpret, single } from './interpret.js';
 import { readBody } from './read-body.js';
 
 export interface Outgoing {
@@ -43,7 +45,9 @@ export interface AskOptions {
   readonly timeoutMs: number;
   /** Ends the request early. */
   readonly signal?: AbortSignal | undefined;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  /** Called once of each request, when its headers have come or it has failed. */
+  readonly onCall: (report: CallReport) => void;
 }
 
 export type Asked = Awaited<ReturnType<typeof askWithToken>>;
@@ -55,25 +59,44 @@ export type Asked = Awaited<ReturnType<typeof askWithToken>>;
 export async function askWithToken(
   request: Outgoing,
   token: string | null,
-  { agent, rules, timeoutMs, signal, clock }: AskOptions,
+  { agent, rules, timeoutMs, signal, clock, onCall }: AskOptions,
 ) {
   const late = timeoutSignal(timeoutMs);
   const outgoing = requestOptions(request, rules.baseUrl, token);
-  const response = await agent.request({
-    ...outgoing,
-    signal: signal === undefined ? late : AbortSignal.any([late, signal]),
-  });
+  const startedMs = clock.monotonicMs();
+  const report = (call: Pick<CallReport, 'outcome' | 'status' | 'code'>) =>
+    onCall({
+      ...{ team: GATEWAY_TEAM, method: request.method, attempt: 1 },
+      ...{ durationMs: clock.monotonicMs() - startedMs, ...call },
+    });
+  const response = await agent
+    .request({ ...outgoing, signal: signal === undefined ? late : AbortSignal.any([late, signal]) })
+    .catch((error: Error & { readonly code?: unknown }) => {
+      const { code } = error;
+      const outcome = signal?.aborted ? 'aborted' : isTimeout(error) ? 'timeout' : 'network';
+      report({ outcome, status: null, ...(typeof code === 'string' ? { code } : {}) });
+      throw error;
+    });
   const { statusCode: status, headers, body } = response;
+  const verdict = interpret(status, headers, rules, clock.now());
+  report({ outcome: isPage(headers) && verdict.kind === 'answer' ? 'invalid' : verdict.kind, status });
   return {
     status,
     headers,
-    verdict: interpret(status, headers, rules, clock.now()),
+    verdict,
     /** @throws GatewayError `upstream_too_large`, `upstream_invalid_response`; stream errors */
     read: async (maxBytes: number): Promise<Buffer> =>
       Buffer.concat(await readBody(body, single(headers['content-encoding']), maxBytes)),
     drop: (): void => dropBody(response),
   };
 }
+
+/** The platform did not answer in time. */
+export const isTimeout = (error: unknown): boolean =>
+  (error as Error).name === 'TimeoutError' || error instanceof errors.ConnectTimeoutError;
+
+/** A login page may have status 200. */
+export const isPage = (headers: Headers): boolean => /html/i.test(single(headers['content-type']) ?? '');
 
 /** Aborts an unread body; its connection is not reused. */
 export function dropBody({ body }: { readonly body: Readable }): void {

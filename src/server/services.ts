@@ -33,7 +33,7 @@ import { createBudgetOutlook } from '../teams/limits/budget-outlook.js';
 import { createLimits } from '../teams/limits/limits.js';
 import { createSeries } from '../teams/series/create-series.js';
 import { createProvider } from '../teams/sign-in/provider.js';
-import { createTally } from '../teams/tally/tally.js';
+import { createTally, type Tally } from '../teams/tally/tally.js';
 import { createUsage, recallShares } from '../teams/usage/usage.js';
 import { createWriteGuard } from '../teams/write-guard/create-write-guard.js';
 import { createHealth, type Health, type HeldToken, readProcessHealth } from '../telemetry/health.js';
@@ -41,6 +41,7 @@ import type { Log } from '../telemetry/logger.js';
 import type { Measured } from '../telemetry/measured.js';
 import { createMetrics } from '../telemetry/metrics.js';
 import { createRefusedKeys } from '../telemetry/refused-keys.js';
+import type { CallReport } from '../telemetry/trace.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { composeReports } from './compose-reports.js';
 import { createIncidents } from './keep-incidents.js';
@@ -181,6 +182,8 @@ async function createParts(options: ServicesOptions) {
     waitingReaders: () => reporting.feed.tail.size,
   };
   const metrics = createMetrics(measured);
+  const onCall = countCalls(traffic, metrics, tally);
+  credential.onOwnCall(onCall);
   const platform = createPlatformClient({
     ...traffic,
     agent,
@@ -191,11 +194,7 @@ async function createParts(options: ServicesOptions) {
     logger,
     retry: config.platform.retry,
     userAgent: `dsp-gateway/${VERSION}`,
-    onCall(call) {
-      traffic.recentCalls.add(call);
-      metrics.platformCall(call);
-      tally.addCall(call.team);
-    },
+    onCall,
   });
   const idempotency = createIdempotency({ ...store, clock, logger, callMs: config.platform.timeoutMs });
   const reporting = composeReports({
@@ -232,6 +231,18 @@ async function createParts(options: ServicesOptions) {
     gateway: createGateway(reporting),
   };
 }
+
+const countCalls =
+  (
+    { recentCalls }: Pick<ReturnType<typeof createTraffic>, 'recentCalls'>,
+    metrics: ReturnType<typeof createMetrics>,
+    tally: Tally,
+  ) =>
+  (call: CallReport): void => {
+    recentCalls.add(call);
+    metrics.platformCall(call);
+    tally.addCall(call.team);
+  };
 
 interface ServicesOptions {
   readonly config: Config;

@@ -15,6 +15,7 @@ export const rotate = ({ canMint }: Pick<Measured, 'canMint'>): string =>
 
 const CHECK_DISK = 'Check the disk of the data folder (GATEWAY_DATA_DIR) and its load.';
 const CACHED_ONLY = 'only cached reports are served';
+const TRIED_AGAIN = '; the next report that is not cached calls it again, and so does dsp-gateway doctor.';
 
 const isRedis = ({ store }: Measured) => store.kind === 'redis';
 
@@ -137,7 +138,11 @@ const CREDENTIAL: readonly Condition[] = [
   {
     ...{ part: 'credential', text: 'unproven', level: 'warning' },
     read: ({ outlook }) => outlook().state === 'unproven',
-    advice: ({ awaitedProof }) => UNPROVEN[awaitedProof()],
+    advice: ({ awaitedProof, tried }) => {
+      const advice = UNPROVEN[awaitedProof()];
+      if (tried === undefined || advice !== UNPROVEN.nothing) return advice;
+      return { ...advice, do: `Request a report${tried}` };
+    },
     alert: null,
   },
   credential(
@@ -255,13 +260,13 @@ const PLATFORM: readonly Condition[] = [
     read: ({ circuit }) => {
       if (!circuit.isOpen) return false;
       const leftS = Math.ceil(circuit.leftMs() / 1000);
-      const next = leftS > 0 ? `none is made for ${leftS} s more` : 'the next one tries it again';
+      const next = leftS > 0 ? `no call is made for ${leftS} s more` : 'the next request calls it again';
       const failed = circuit.failures === 1 ? 'a call' : `${circuit.failures} calls in a row`;
       return `failing: ${failed} failed; ${next}`;
     },
-    advice: (_, text) => ({
-      says: `The platform is ${text}, and ${CACHED_ONLY}.`,
-      do: 'Check that the platform is up and that this machine reaches PLATFORM_BASE_URL; the next request that needs the platform tries it, or run dsp-gateway doctor.',
+    advice: ({ tried = TRIED_AGAIN }, text) => ({
+      says: `The platform is ${text.replace(';', `, so ${CACHED_ONLY};`)}.`,
+      do: `Check that the platform is up and that this machine reaches PLATFORM_BASE_URL${tried}`,
     }),
     gauge: {
       name: 'dsp_gateway_platform_circuit_open',

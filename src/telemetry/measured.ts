@@ -58,6 +58,8 @@ export interface Measured {
     lastMinutes(): { readonly calls: number; readonly failed: number };
   };
   readonly failures: () => Failures;
+  /** In a check that has just called the platform: whom, and what came, as the end of a remedy. */
+  readonly tried?: string;
   /** Reports within the last five minutes, and those that could not be answered. */
   readonly recentReports: () => { readonly all: number; readonly failed: number };
   readonly limitRefusals: () => readonly LimitRefusals[];

@@ -85,7 +85,7 @@ it('is told as the worst of all replicas, and what they hold is added up', async
   expect(await other.manage('GET', '/status')).toMatchObject({
     worst: {
       store: 'ok',
-      platform: expect.stringMatching(/^failing: .* failed; none is made for \d+ s more$/),
+      platform: expect.stringMatching(/^failing: .* failed; no call is made for \d+ s more$/),
     },
     platform: { state: 'ok' },
     cache: { l1Entries: 2 },

@@ -65,10 +65,10 @@ it('the platform answers 500 to nine of ten calls: not well in status, doctor, /
   });
   const { checks } = (await gateway.manage('POST', '/doctor')) as { checks: readonly object[] };
   expect(checks).toContainEqual(
-    expect.objectContaining({ level: 'not well', says: expect.stringContaining('27 of 30') }),
+    expect.objectContaining({ level: 'not well', says: expect.stringContaining('27 of 31') }),
   );
   expect(await gateway.manage('GET', '/status')).toMatchObject({
-    platform: { recentCalls: 30, recentFailedCalls: 27 },
+    platform: { recentCalls: 31, recentFailedCalls: 27 },
     reports: { recent: 30, recentFailed: 27 },
   });
   gateway.clock.pass(MINUTE);
@@ -76,7 +76,7 @@ it('the platform answers 500 to nine of ten calls: not well in status, doctor, /
     ...{ recent: 30, recentFailed: 27, noneFailedSince: new Date(NOON + MINUTE).toISOString() },
   });
   const gauges = await gateway.services.metrics.registry.metrics();
-  expect(gauges).toMatch(/^dsp_gateway_platform_recent_calls 30$/m);
+  expect(gauges).toMatch(/^dsp_gateway_platform_recent_calls 31$/m);
   expect(gauges).toMatch(/^dsp_gateway_platform_recent_failed_calls 27$/m);
 });
 
@@ -120,7 +120,7 @@ describe('failed calls in a row', () => {
     await gateway.manage('POST', '/doctor');
     expect(await verdict(gateway)).toMatchObject({
       level: 'warning',
-      findings: [{ recovered: true, says: expect.stringContaining(': 10 of 11 within') }],
+      findings: [{ recovered: true, says: expect.stringContaining(': 10 of 13 within') }],
     });
   });
 
@@ -132,6 +132,31 @@ describe('failed calls in a row', () => {
     }
     expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
   });
+});
+
+it('doctor makes one counted call while the platform fails, and tells what came of it instead of advising itself', async () => {
+  const config = { platform: { circuit: { failures: 3 } }, ...rule({ divisible: 'never' }) };
+  const { gateway, key } = await withTeam({ config });
+  await ask(gateway, key, 3, FAILS);
+  expect((await verdict(gateway)).findings[0]?.do).toMatch(
+    / calls it again, and so does dsp-gateway doctor\.$/,
+  );
+  const { simulator } = gateway;
+  simulator.clearCalls();
+  simulator.fault({ kind: 'status', status: 503, times: 0 });
+  const { checks } = (await gateway.manage('POST', '/doctor')) as {
+    checks: readonly { do: string | null }[];
+  };
+  expect(simulator.calls).toHaveLength(1);
+  const tried = `just tried ${new URL(simulator.url).origin}: the platform answered the probe with status 503.`;
+  expect(checks.flatMap((one) => one.do ?? []).join(' ')).toContain(tried);
+  expect(JSON.stringify(checks)).not.toContain('dsp-gateway doctor');
+  const counted = await gateway.services.metrics.registry.metrics();
+  expect(counted).toContain('dsp_gateway_platform_calls_total{outcome="failed",team="gateway"} 1');
+  await gateway.services.tally.flush();
+  expect((await gateway.manage('GET', '/usage')).usage).toContainEqual(
+    expect.objectContaining({ team: 'gateway', upstreamCalls: 1 }),
+  );
 });
 
 describe('the last failure', () => {

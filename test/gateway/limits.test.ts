@@ -210,7 +210,7 @@ describe('a platform that keeps failing', () => {
     expect(gateway.simulator.callCount).toBe(calls);
     expect((await gateway.call('/readyz')).json()).toMatchObject({
       ready: true,
-      platform: expect.stringMatching(/^failing: 3 calls in a row failed; none is made for [45] s more$/),
+      platform: expect.stringMatching(/^failing: 3 calls in a row failed; no call is made for [45] s more$/),
     });
     const metrics = await gateway.services.metrics.registry.metrics();
     expect(metrics).toContain('dsp_gateway_platform_circuit_open 1');
@@ -218,7 +218,7 @@ describe('a platform that keeps failing', () => {
     gateway.simulator.clearFaults();
     gateway.clock.advanceMonotonic(5000);
     expect((await gateway.call('/readyz')).json()).toMatchObject({
-      platform: 'failing: 3 calls in a row failed; the next one tries it again',
+      platform: 'failing: 3 calls in a row failed; the next request calls it again',
     });
     expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
     expect((await gateway.call('/readyz')).json()).toMatchObject({ platform: 'ok' });

@@ -27,7 +27,6 @@ function processAt(id: string, clock: TestClock) {
   );
   return {
     add: (outcome: CallReport['outcome']) => recentCalls.add(call(outcome)),
-    answered: recentCalls.answered,
     hear: (other: () => ProcessHealth) => health.hear(() => [other()]),
     own: health.own,
     level: () => LEVELS.indexOf(verdictOf(gateway, true, health.worst(), health.own()).level),
@@ -37,7 +36,6 @@ function processAt(id: string, clock: TestClock) {
 const EVENTS = fc.oneof(
   { weight: 5, arbitrary: fc.constant('failed' as const) },
   { weight: 5, arbitrary: fc.constant('answer' as const) },
-  { weight: 1, arbitrary: fc.constant('probe' as const) },
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 400 }) },
 );
 const MANY = fc.integer({ min: 1, max: 25 });
@@ -55,7 +53,6 @@ it('an answer never raises the level of one process, nor does time after it', ()
         let before = one.level();
         for (let time = 0; time < times; time += 1) {
           if (typeof event === 'number') clock.pass(event * 100);
-          else if (event === 'probe') one.answered();
           else one.add('answer');
           const level = one.level();
           expect(level).toBeLessThanOrEqual(before);
@@ -76,11 +73,10 @@ it('an answer to either of two processes never raises the level of both together
         const at = isFirst ? one : other;
         clock.pass(typeof event === 'number' ? event * 100 : 10);
         for (let time = 0; event === 'failed' && time < times; time += 1) at.add('failed');
-        if (event !== 'answer' && event !== 'probe') continue;
+        if (event !== 'answer') continue;
         let before = one.level();
         for (let time = 0; time < times; time += 1) {
-          if (event === 'probe') at.answered();
-          else at.add('answer');
+          at.add('answer');
           const level = one.level();
           expect(level).toBeLessThanOrEqual(before);
           before = level;

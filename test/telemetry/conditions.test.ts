@@ -138,7 +138,7 @@ it('says of each condition in one sentence what is so, and in one what to do, in
 it.each<[Partial<Measured>, string]>([
   [
     { circuit: { isOpen: true, failures: 10, leftMs: () => 8500 } },
-    'The platform is failing: 10 calls in a row failed; none is made for 9 s more, and only cached reports are served.',
+    'The platform is failing: 10 calls in a row failed, so only cached reports are served; no call is made for 9 s more.',
   ],
   [
     { failures: () => IN_A_ROW },

@@ -74,7 +74,7 @@ describe('the health of a process', () => {
         leftMs: () => 7000,
       },
     });
-    expect(health.own().platform).toBe('failing: 10 calls in a row failed; none is made for 7 s more');
+    expect(health.own().platform).toBe('failing: 10 calls in a row failed; no call is made for 7 s more');
     isOpen = false;
     expect(health.own().platform).toBe('paused for 3 s');
     leftMs = 0;

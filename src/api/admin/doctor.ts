@@ -68,15 +68,7 @@ function named(ids: readonly string[]): string {
 
 type DoctorOptions = Pick<
   Services,
-  | 'config'
-  | 'clock'
-  | 'directory'
-  | 'health'
-  | 'measured'
-  | 'outlook'
-  | 'proveActive'
-  | 'circuit'
-  | 'recentCalls'
+  'config' | 'clock' | 'directory' | 'health' | 'measured' | 'outlook' | 'proveActive' | 'circuit'
 >;
 
 export function registerDoctor(
@@ -86,28 +78,37 @@ export function registerDoctor(
 ): void {
   serve(app, runDoctor, async () => ({
     version: VERSION,
-    checks: await runChecks({
-      ...platformLooks(options),
-      ...partLooks(options, readiness),
-      ...directoryLooks(options),
-    }),
+    checks: await checksOf(options, readiness),
   }));
 }
 
-/** The platform call comes first: later checks use its result. */
-function platformLooks(options: DoctorOptions): Readonly<Record<string, Look>> {
-  const { config, clock, health, measured, outlook, proveActive, circuit, recentCalls } = options;
+function checksOf(options: DoctorOptions, readiness: () => Readiness) {
+  let tried = '; no call was made now: there is no token, or no report to verify it with.';
+  return runChecks({
+    ...platformLooks(options, (what) => {
+      tried = what;
+    }),
+    ...partLooks(() => ({ ...options.measured, tried }), readiness),
+    ...directoryLooks(options),
+  });
+}
+
+/** The platform call comes first: later checks use its result. @param note what was tried */
+function platformLooks(
+  options: DoctorOptions,
+  note: (tried: string) => void,
+): Readonly<Record<string, Look>> {
+  const { config, clock, health, measured, outlook, proveActive, circuit } = options;
+  const { origin } = new URL(config.platform.baseUrl);
   const replace = rotate(measured);
   let proof: TokenProof | null = null;
   return {
     'the token works': async () => {
       if (outlook().state === 'missing') return notWell('There is no platform token.', replace);
       proof = await proveActive();
+      if (proof.target !== null) note(`; just tried ${origin}: ${proof.reason}.`);
       // So that a platform that is well again is not called failing until a caller needs it.
-      if (proof.outcome === 'accepted') {
-        recentCalls.answered();
-        await circuit.answered();
-      }
+      if (proof.outcome === 'accepted') await circuit.answered();
       return proven(proof, replace);
     },
     'the verification call': async () =>
@@ -198,12 +199,15 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
 };
 
 /** The known state of each part, without further calls. */
-function partLooks({ measured }: DoctorOptions, readiness: () => Readiness): Readonly<Record<string, Look>> {
+function partLooks(
+  measured: () => DoctorOptions['measured'],
+  readiness: () => Readiness,
+): Readonly<Record<string, Look>> {
   // Judged with the first check, which is after the platform call.
   let findings: readonly Finding[] | null = null;
   const judge = () => {
     const { ready, worst } = readiness();
-    return verdictOf(measured, ready, worst).findings;
+    return verdictOf(measured(), ready, worst).findings;
   };
   return Object.fromEntries(
     Object.entries(PARTS).map(([part, name]) => [

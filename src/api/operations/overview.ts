@@ -210,7 +210,7 @@ export const getStatus = status('getStatus', 'viewer', 'GET /admin/v1/status', {
 });
 
 export const runDoctor = status('runDoctor', 'operator', 'POST /admin/v1/doctor', {
-  summary: 'Check everything that the gateway depends on; makes one platform call',
+  summary: 'Check everything the gateway needs; one platform call, a few if it refuses a report',
   answer: titled('Checkup', { version: Type.String(), checks: Type.Array(Check) }),
   about: 'The results.',
 });

@@ -156,6 +156,8 @@ export function createRenewal(options: RenewalOptions): () => Promise<void> {
 
 const DAY_MS = 86_400_000;
 const TOKEN = 'PLATFORM_TOKEN';
+const NO_TOKEN =
+  'there is no platform token, so platform calls fail; give one by dsp-gateway token rotate, or set PLATFORM_TOKEN or the token request';
 /** A token request and a verification, of two such calls, end before a client gives up after two minutes. */
 const LONGEST_CALL_MS = 35_000;
 
@@ -177,10 +179,25 @@ interface CredentialOptions {
 
 export type Credential = ReturnType<typeof createCredential>;
 
+/** How platform calls are made that are about the token alone, and who is told of each. */
+function createAsk({ config, agent, rules, clock }: CredentialOptions) {
+  const listeners: AskOptions['onCall'][] = [];
+  const onCall: AskOptions['onCall'] = (report) => {
+    for (const listener of listeners) listener(report);
+  };
+  const ask: AskOptions = {
+    ...{ agent, rules, timeoutMs: Math.min(config.platform.timeoutMs, LONGEST_CALL_MS), clock },
+    // A refusal of a new token, or of the token request, says nothing of the active one.
+    onCall: (report) =>
+      onCall(report.outcome === 'credential-refused' ? { ...report, outcome: 'rejected' } : report),
+  };
+  return { ask, onCall, onOwnCall: (listener: AskOptions['onCall']): void => void listeners.push(listener) };
+}
+
 export function createCredential(options: CredentialOptions) {
-  const { config, store, registry, sealer, pepper, agent, rules, clock, logger } = options;
-  const { timeoutMs, tokenPath, grantType, renewBeforeDays } = config.platform;
-  const ask = { agent, rules, timeoutMs: Math.min(timeoutMs, LONGEST_CALL_MS), clock };
+  const { config, store, registry, sealer, pepper, clock, logger } = options;
+  const { tokenPath, grantType, renewBeforeDays } = config.platform;
+  const { ask, onCall, onOwnCall } = createAsk(options);
   const account = tokenRequestOf(config.secrets);
   const canMint = account !== null;
   const referenceReports = createReferenceReports(store.documents, clock);
@@ -195,14 +212,13 @@ export function createCredential(options: CredentialOptions) {
     mintToken: canMint ? () => mintToken({ ...ask, ...account, tokenPath, grantType }) : null,
   });
   const parts = { keeper, rotation, pepper, clock, logger };
-  const leases = store.registryLeases;
-  const tokenRecovery = new TokenRecovery({ ...parts, evidence, canMint, leases });
+  const tokenRecovery = new TokenRecovery({ ...parts, evidence, canMint, leases: store.registryLeases });
   const renewBeforeMs = canMint ? renewBeforeDays * DAY_MS : null;
   const outlook = () =>
     outlookOf(keeper.vault(), { nowMs: clock.now(), proof: evidence.proof(), renewBeforeMs });
 
   const firstProof = createFirstProof({
-    ...{ keeper, leases, clock },
+    ...{ keeper, leases: store.registryLeases, clock },
     isUnproven: () => keeper.vault().active !== null && evidence.proof() === 'unproven',
     canAsk: () =>
       config.platform.probe !== undefined || referenceReports.hasAny() || options.guessReports().length > 1,
@@ -214,7 +230,9 @@ export function createCredential(options: CredentialOptions) {
 
   async function proveActive(targets: readonly string[]): Promise<TokenProof> {
     const { id, secret } = keeper.active();
-    const proof = await probeInTurn(secret, targets, verify.probe);
+    const proof = await probeInTurn(secret, targets, (target) =>
+      probeToken(target, secret, { ...ask, onCall, saysError: options.saysError }),
+    );
     if (proof.outcome !== 'unknown') evidence.note(id, proof.outcome);
     return proof;
   }
@@ -228,9 +246,7 @@ export function createCredential(options: CredentialOptions) {
     // The configured call has already verified a planted token.
     firstProof.begin(isFirst && config.platform.probe !== undefined);
     if (isEstablished) return;
-    logger.error(
-      'there is no platform token, so platform calls fail; give one by dsp-gateway token rotate, or set PLATFORM_TOKEN or the token request',
-    );
+    logger.error(NO_TOKEN);
   }
 
   return {
@@ -240,6 +256,7 @@ export function createCredential(options: CredentialOptions) {
     referenceReports,
     outlook,
     canMint,
+    onOwnCall,
     /**
      * Probes the platform with the active token, and records the outcome.
      * @throws GatewayError `credential_unavailable` without an active token; SealError

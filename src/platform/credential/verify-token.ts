@@ -1,9 +1,8 @@
 /** Verification of a token before it is activated: the platform accepts it, and it sees the reports that the active one sees. */
-import { errors } from 'undici';
 import { GatewayError } from '../../errors.js';
 import { sentence } from '../../lib/words.js';
 import { single } from '../interpret.js';
-import { type Asked, type AskOptions, askWithToken } from '../request.js';
+import { type Asked, type AskOptions, askWithToken, isPage, isTimeout } from '../request.js';
 import type { ReferenceReports, StoredReferenceReport } from './reference-reports.js';
 import type { Token } from './vault.js';
 
@@ -14,6 +13,8 @@ export interface ProbeResult {
   readonly reason: string;
   /** The platform did not answer in time: another call would wait as long. */
   readonly isSilent: boolean;
+  /** Only this report was refused: another one may be answered. */
+  readonly isOfReport: boolean;
   /** The platform's `date`, epoch milliseconds; null without one. */
   readonly platformNowMs: number | null;
 }
@@ -37,24 +38,21 @@ export async function probeToken(target: string, token: string, options: ProbeOp
     const reason = `the platform answered the probe with status ${asked.status}`;
     const date = Date.parse(single(asked.headers.date) ?? '');
     const platformNowMs = Number.isNaN(date) ? null : date;
+    const { kind } = asked.verdict;
     const result = (outcome: ProbeResult['outcome'], more = '') => ({
-      outcome,
-      reason: reason + more,
-      isSilent: false,
-      platformNowMs,
+      ...{ outcome, reason: reason + more, isSilent: false, platformNowMs },
+      isOfReport: kind === 'rejected' || (isError && !isPage(asked.headers)),
     });
-    if (asked.verdict.kind === 'credential-refused') return result('refused');
-    // A login page may have status 200.
-    if (/html/i.test(single(asked.headers['content-type']) ?? ''))
-      return result('unknown', ', but with an HTML page');
+    if (kind === 'credential-refused') return result('refused');
+    if (isPage(asked.headers)) return result('unknown', ', but with an HTML page');
     if (isError) return result('unknown', ', but the body reports an error');
-    return result(asked.verdict.kind === 'answer' ? 'accepted' : 'unknown');
+    return result(kind === 'answer' ? 'accepted' : 'unknown');
   } catch (error) {
-    const isSilent = (error as Error).name === 'TimeoutError' || error instanceof errors.ConnectTimeoutError;
+    const isSilent = isTimeout(error);
     const reason = isSilent
       ? `the platform did not answer within ${options.timeoutMs / 1000} s`
       : `the probe failed: ${(error as Error).message}`;
-    return { outcome: 'unknown', reason, isSilent, platformNowMs: null };
+    return { outcome: 'unknown', reason, isSilent, isOfReport: false, platformNowMs: null };
   }
 }
 
@@ -157,7 +155,7 @@ export interface TokenProof extends ProbeResult {
   readonly target: string | null;
 }
 
-/** Makes the calls in turn until the platform accepts or refuses the token, or does not answer. */
+/** Makes the calls in turn until the platform accepts or refuses the token, or fails: then another call would fail, too. */
 export async function probeInTurn(
   secret: string,
   targets: readonly string[],
@@ -165,10 +163,13 @@ export async function probeInTurn(
   signal?: AbortSignal,
 ): Promise<TokenProof> {
   const reason = 'there is no call to verify it with; set PLATFORM_PROBE';
-  let proof: TokenProof = { outcome: 'unknown', reason, isSilent: false, target: null, platformNowMs: null };
+  let proof: TokenProof = {
+    ...{ outcome: 'unknown', reason, isSilent: false, isOfReport: false },
+    ...{ target: null, platformNowMs: null },
+  };
   for (const target of targets) {
     proof = { ...(await probe(target, secret, signal)), target };
-    if (proof.outcome !== 'unknown' || proof.isSilent) break;
+    if (proof.outcome !== 'unknown' || !proof.isOfReport) break;
   }
   return proof;
 }

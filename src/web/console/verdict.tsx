@@ -81,7 +81,7 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
           </>
         )}
         {part === 'platform' && recovered !== true
-          ? ' Callers get cached days meanwhile; the member known of a problem names them.'
+          ? ' Callers get cached reports meanwhile; an error lists the days that are cached, in its member known.'
           : null}
       </p>
     </li>
@@ -117,7 +117,9 @@ function Checkup() {
     <div class="stack">
       <p class="row">
         <Button label={busy ? 'Checking …' : 'Check everything now'} disabled={busy} act={check} />
-        <span class="small quiet">Makes one platform call, as dsp-gateway doctor does.</span>
+        <span class="small quiet">
+          Makes one platform call, a few if the platform refuses a report, as dsp-gateway doctor does.
+        </span>
       </p>
       <div role="status">
         {checks === null ? null : (

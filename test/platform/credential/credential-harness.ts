@@ -63,7 +63,7 @@ async function openCredential(options: CredentialOptions) {
   const keeper = createVaultKeeper({ registry, sealer: createSealer(MASTER_KEY), clock, logger });
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
-  const ask = { agent, rules: { baseUrl, loginPaths: ['/login'] }, timeoutMs, clock };
+  const ask = { agent, rules: { baseUrl, loginPaths: ['/login'] }, timeoutMs, clock, onCall: () => {} };
   const request = (): Promise<Minted> =>
     mintToken({
       ...ask,

@@ -16,7 +16,14 @@ async function openUnproven(says: Outcome = 'accepted') {
     const prove = async (): Promise<TokenProof> => {
       world.calls += 1;
       if (says !== 'unknown') evidence.note(keeper.vault().active?.id ?? '', says);
-      return { outcome: says, reason: '', isSilent: false, target: '/any', platformNowMs: null };
+      return {
+        outcome: says,
+        reason: '',
+        isSilent: false,
+        isOfReport: false,
+        target: '/any',
+        platformNowMs: null,
+      };
     };
     const proof = createFirstProof({
       keeper,

@@ -8,6 +8,7 @@ import { GatewayError } from '../../../src/errors.js';
 import { type MintOptions, mintToken } from '../../../src/platform/credential/mint.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { deadUrl, startHttpPlatform } from '../../support/raw-platform.js';
+import { createStandingClock } from '../../support/test-clock.js';
 
 function mint(baseUrl: URL, options: Partial<MintOptions> = {}) {
   const agent = new Agent();
@@ -15,7 +16,8 @@ function mint(baseUrl: URL, options: Partial<MintOptions> = {}) {
   return mintToken({
     agent,
     rules: { baseUrl, loginPaths: [] },
-    clock: { now: () => 0 },
+    clock: createStandingClock(),
+    onCall: () => {},
     tokenPath: '/oauth/token',
     grantType: 'platform_dsp',
     username: fixedSecret('PLATFORM_USERNAME', 'me@agency.example'),

@@ -1,18 +1,28 @@
 import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { probeInTurn, probeToken } from '../../../src/platform/credential/verify-token.js';
 import { saysError } from '../../../src/reports/rows/flaws.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
+import type { CallReport } from '../../../src/telemetry/trace.js';
 import { deadUrl, startHttpPlatform } from '../../support/raw-platform.js';
+import { createStandingClock } from '../../support/test-clock.js';
 import { PROBE } from './credential-harness.js';
+
+/** Calls that were reported, with team, outcome and status. */
+let reported: string[] = [];
+beforeEach(() => {
+  reported = [];
+});
 
 /** Waits longer than a loaded machine takes, where no silence is tested. */
 function probe(baseUrl: URL, token = 'token-to-prove', target = '/api/v1/x?a=1', timeoutMs = 60_000) {
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
   const rules = { baseUrl, loginPaths: ['/login'] };
-  return probeToken(target, token, { agent, rules, timeoutMs, saysError, clock: { now: () => 0 } });
+  const onCall = (call: CallReport) => void reported.push(`${call.team} ${call.outcome} ${call.status}`);
+  const clock = createStandingClock();
+  return probeToken(target, token, { agent, rules, timeoutMs, saysError, clock, onCall });
 }
 const answer =
   (status: number, headers: Record<string, string> = {}) =>
@@ -26,6 +36,7 @@ describe('the probe', () => {
       outcome: 'accepted',
       reason: 'the platform answered the probe with status 200',
       isSilent: false,
+      isOfReport: false,
       platformNowMs: expect.any(Number),
     });
     expect(seen).toMatchObject([
@@ -101,14 +112,32 @@ describe('the probe', () => {
     expect(result.reason).not.toContain('token-to-prove');
   });
 
-  it('makes no further call after one that was not answered', async () => {
-    const asked: string[] = [];
-    const silent = { outcome: 'unknown', reason: 'no answer', isSilent: true, platformNowMs: null } as const;
-    const proof = await probeInTurn('token', ['/first', '/second'], async (target) => {
-      asked.push(target);
-      return silent;
-    });
-    expect([asked, proof]).toEqual([['/first'], { ...silent, target: '/first' }]);
+  it.each([
+    [500, 'application/json', '{}', 1, 'failed'],
+    [503, 'application/json', '{}', 1, 'failed'],
+    [408, 'application/json', '{}', 1, 'failed'],
+    [429, 'application/json', '{}', 1, 'rate-limited'],
+    [302, 'application/json', '{}', 1, 'invalid'],
+    [200, 'text/html', '<p>Maintenance</p>', 1, 'invalid'],
+    [403, 'application/json', '{}', 3, 'rejected'],
+    [422, 'application/json', '{}', 3, 'rejected'],
+    [200, 'application/json', '{"error":"no such advertiser"}', 3, 'answer'],
+  ])(
+    'answered with %i, %s %s: %i of three reports are requested, each reported as %s',
+    async (status, type, body, calls, outcome) => {
+      const { url, seen } = await startHttpPlatform((_request, response) => {
+        response.writeHead(status, { 'content-type': type }).end(body);
+      });
+      await probeInTurn('token', ['/1', '/2', '/3'], (target) => probe(url, 'token', target));
+      expect(seen).toHaveLength(calls);
+      expect(reported).toEqual(Array(calls).fill(`gateway ${outcome} ${status}`));
+    },
+  );
+
+  it('makes no further call where nobody listens, and reports the one', async () => {
+    const baseUrl = await deadUrl();
+    await probeInTurn('token', ['/1', '/2'], (target) => probe(baseUrl, 'token', target));
+    expect(reported).toEqual(['gateway network null']);
   });
 
   it('proves nothing when nothing comes, and says how long it waited', async () => {
@@ -117,6 +146,7 @@ describe('the probe', () => {
       outcome: 'unknown',
       reason: 'the platform did not answer within 0.05 s',
       isSilent: true,
+      isOfReport: false,
       platformNowMs: null,
     });
   });
