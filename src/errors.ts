@@ -61,8 +61,8 @@ export const CATALOGUE = {
   expired_api_key: {
     status: 401,
     title: 'Expired API key',
-    meaning: 'The team key has expired.',
-    remedy: 'Ask your operator to roll the key, then send the new one.',
+    meaning: 'The team key has expired, or was replaced by a new one.',
+    remedy: 'Send the new key; if there is none yet, ask your operator to roll the key.',
   },
   revoked_api_key: {
     status: 401,

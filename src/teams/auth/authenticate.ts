@@ -54,8 +54,10 @@ export function authenticate(headers: KeyHeaders, options: AuthenticateOptions):
   const found = options.directory.findKey(text);
   const caller = callerOf(found, options);
   if (typeof caller === 'string') {
-    if (found !== undefined) options.onRefused(refusedKey(found, caller));
-    throw refused(caller);
+    if (found === undefined) throw refused(caller);
+    const fault = refusedKey(found, caller);
+    options.onRefused(fault);
+    throw fault.why === 'replaced' ? replaced(found, options.nowMs) : refused(caller);
   }
   checkMaker(caller.key, options);
   return caller;
@@ -70,6 +72,17 @@ function refusedKey({ key, secret }: FoundKey, fault: KeyFault): RefusedKey {
   if (fault === 'revoked_api_key') return { ...of, why: 'revoked', endedAt: key.revokedAt };
   const isOld = secret !== key.secrets[0];
   return { ...of, why: isOld ? 'replaced' : 'expired', endedAt: isOld ? secret.validUntil : key.expiresAt };
+}
+
+/** The old secret of a rolled key, unless the new one has expired, too. */
+function replaced({ key, secret }: FoundKey, nowMs: number): GatewayError {
+  if (isPast(key.expiresAt, nowMs)) return refused('expired_api_key');
+  const day = secret.validUntil?.slice(0, 10);
+  return new GatewayError('expired_api_key', {
+    detail: `This key was replaced by a new one; it ended on ${day}.`,
+    help: `Send the new one, which ${key.maker === undefined ? 'your operator' : 'its maker'} has.`,
+    headers: CHALLENGE,
+  });
 }
 
 /** Checks the current key: a session ends with the key that opened it. */

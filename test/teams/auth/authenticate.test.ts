@@ -210,6 +210,21 @@ it('a rolled key has two secrets under one id while they overlap, then the new o
   expect(outcome({ apiKey: [old] }, { nowMs: NOW + 59_999 })).toBe('key_1');
   expect(outcome({ apiKey: [old] }, later)).toBe('expired_api_key');
   expect(outcome({ apiKey: [next.text] }, later)).toBe('key_1');
+  const told = (sent: string, nowMs: number) => {
+    try {
+      return [enter({ apiKey: [sent] }, { nowMs }).key.id];
+    } catch (error) {
+      const { detail, help } = (error as GatewayError).options;
+      return [detail, help];
+    }
+  };
+  const replaced = `This key was replaced by a new one; it ended on ${iso(NOW + 60_000).slice(0, 10)}.`;
+  expect(told(old, NOW + 60_000)).toEqual([replaced, 'Send the new one, which your operator has.']);
+  await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), maker: 'person_1' });
+  expect(told(old, NOW + 60_000)[1]).toBe('Send the new one, which its maker has.');
+  // Then the new one has expired, too.
+  await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), expiresAt: iso(NOW + 70_000) });
+  expect(told(old, NOW + 70_000)).toEqual([undefined, undefined]);
   await keys.save({ ...(keys.directory.key('key_1') as KeyRecord), revokedAt: iso(NOW) });
   for (const key of [old, next.text]) expect(outcome({ apiKey: [key] })).toBe('revoked_api_key');
 });
