@@ -42,6 +42,25 @@ it('puts names beside the ids of teams, advertisers and tokens', () => {
   expect(of('token.discard', 'tok_1', { active: null, pending: null })).toBe('ada discarded the token tok_1');
 });
 
+it('names both tokens when the gateway replaces an unusable one', () => {
+  const token = (id: string, fingerprint: string) => ({ id, fingerprint });
+  const entry = {
+    id: '1',
+    at: '',
+    actor: 'gateway',
+    address: null,
+    action: 'token.recover',
+    subject: 'tok_2',
+  };
+  const [before, after] = [{ active: token('tok_1', '11aa') }, { active: token('tok_2', '6ee8') }];
+  expect(sentenceOf({ ...entry, before, after })).toBe(
+    'The gateway replaced the unusable token 11aa (tok_1) by 6ee8 (tok_2)',
+  );
+  expect(sentenceOf({ ...entry, before: { active: null }, after })).toBe(
+    'The gateway replaced an unusable token by 6ee8 (tok_2)',
+  );
+});
+
 it('names a key by its label and team, as far as the entry has them', () => {
   const of = (after?: object) => said('key.roll', 'key_1', after);
   expect(of({ label: 'spreadsheet', teamId: 'finance' })).toBe(
@@ -110,10 +129,24 @@ it('says that a step of a rotation failed, and of which token', () => {
 it('tells in short what changed in a team, and nothing of what is new, gone or a token', () => {
   const before = { id: 'finance', limits: { requestsPerMinute: 600 }, name: 'Finance', a: 1, b: 1, c: 1 };
   const after = { ...before, limits: { requestsPerMinute: 30 } };
-  const of = (action: string, was: unknown, is: unknown) => changedIn({ action, before: was, after: is });
+  const at = '2026-11-22T12:00:00.000Z';
+  const of = (action: string, was: unknown, is: unknown) => changedIn({ at, action, before: was, after: is });
   expect(of('team.update', before, after)).toBe('requests per minute 600 → 30');
   expect(of('team.update', before, { ...after, name: 'Fin', a: 2, b: 2, c: 2 })).toBe(
     'requests per minute 600 → 30, name Finance → Fin, a 1 → 2, and 2 more',
+  );
+  expect(
+    of('team.update', { limits: { upstreamCallsPerDay: 5000 } }, { limits: { upstreamCallsPerDay: 46 } }),
+  ).toBe('platform calls a day 5000 → 46');
+  const rolled = (validUntil: string) =>
+    of(
+      'key.roll',
+      { prefix: 'dgw_xEeSGk', previous: null },
+      { prefix: 'dgw_new', previous: { prefix: 'dgw_xEeSGk', validUntil } },
+    );
+  expect(rolled(at)).toBe('its old secret dgw_xEeSGk… ended at once');
+  expect(rolled('2026-11-23T12:00:00.000Z')).toBe(
+    'its old secret dgw_xEeSGk… is valid until 2026-11-23 12:00 UTC',
   );
   expect(of('team.create', null, after)).toBe(null);
   expect(of('token.activate', { active: null }, { active: { id: 'tok_1' } })).toBe(null);

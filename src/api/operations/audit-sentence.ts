@@ -1,5 +1,5 @@
 /** Entries of the audit as sentences. Pure. */
-import { changesOf, failureOf } from '../../lib/words.js';
+import { changesOf, failureOf, minuteOf } from '../../lib/words.js';
 import type { AnswerTo } from './table.js';
 
 export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
@@ -60,8 +60,9 @@ const UNNAMED: NameOf = (_, id) => id;
 
 /** @param nameOf names beside ids */
 export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
-  const { action, subject, after } = entry;
+  const { action, subject, before, after } = entry;
   const named = namedIn(action, subject, after, nameOf);
+  const old = action === 'token.recover' ? printOf(stateIn(before).active) : null;
   const failed = failureOf(after) === null ? undefined : FAILED[action];
   const verb =
     failed !== undefined
@@ -70,7 +71,9 @@ export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
         : failed
       : action === 'key.issue' && stateIn(after).maker !== undefined
         ? 'made the key {} for own use'
-        : (VERBS[action] ?? `did ${action} to {}`);
+        : old !== null
+          ? `replaced the unusable token ${old} by {}`
+          : (VERBS[action] ?? `did ${action} to {}`);
   const { reason } = stateIn(after);
   // Of a failed verification it is told apart.
   const why = typeof reason === 'string' && failureOf(after) === null ? `: “${reason}”` : '';
@@ -81,18 +84,31 @@ const SHOWN_CHANGES = 3;
 
 /** In short what changed in a record of a team or a key: `requests per minute 600 → 30`; null: it is new, gone, or another one. */
 export function changedIn({
+  at,
   action,
   before,
   after,
-}: Pick<AuditEntry, 'action' | 'before' | 'after'>): string | null {
+}: Pick<AuditEntry, 'at' | 'action' | 'before' | 'after'>): string | null {
   if (!before || !after || !/^(team|key)\./.test(action)) return null;
+  if (action === 'key.roll') return rolledIn(at, stateIn(after));
   const told = (value: string | null) => (value ?? '–').replace(/^"(.*)"$/, '$1');
   const all = changesOf(before, after).map(({ path, before: was, after: is }) => {
-    const name = path.replace(/^limits\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    const name = path
+      .replace(/^limits\./, '')
+      .replace('upstreamCallsPerDay', 'platformCallsADay')
+      .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
     return `${name} ${told(was)} → ${told(is)}`;
   });
   const rest = all.length - SHOWN_CHANGES;
   return [...all.slice(0, SHOWN_CHANGES), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ') || null;
+}
+
+/** When the old secret ends: `dgw_xEeSGk… ended at once`. @param at of the roll */
+function rolledIn(at: string, { previous }: Readonly<Record<string, unknown>>): string | null {
+  const { prefix, validUntil } = stateIn(previous);
+  if (typeof prefix !== 'string' || typeof validUntil !== 'string') return null;
+  const isOver = Date.parse(validUntil) <= Date.parse(at);
+  return `its old secret ${prefix}… ${isOver ? 'ended at once' : `is valid until ${minuteOf(Date.parse(validUntil))}`}`;
 }
 
 /** A person's name may be that of a token, so it says what it is. */
@@ -117,10 +133,17 @@ function namedIn(action: string, subject: string, after: unknown, nameOf: NameOf
     return isOfPerson ? `${key}, made by ${nameOf('person', String(is.maker))}` : key;
   }
   if (kind === 'writes' && team !== null) return `the team ${team}`;
-  const token = TOKEN_SLOTS.map((slot) => is[slot] as { id?: unknown; fingerprint?: unknown } | null);
-  const print = kind === 'token' && token.find((one) => one?.id === subject)?.fingerprint;
-  if (typeof print === 'string') return `${print} (${subject})`;
+  const token =
+    kind === 'token' && TOKEN_SLOTS.map((slot) => is[slot]).find((one) => stateIn(one).id === subject);
+  const print = token ? printOf(token) : null;
+  if (print !== null) return print;
   return subject.replace(/^advertiser (\d+)$/, (_, id: string) => `advertiser ${nameOf('advertiser', id)}`);
+}
+
+/** `b998 (tok_1)`; null: not of a token. */
+function printOf(token: unknown): string | null {
+  const { id, fingerprint } = stateIn(token);
+  return typeof fingerprint === 'string' ? `${fingerprint} (${id})` : null;
 }
 
 const TOKEN_SLOTS = ['active', 'pending', 'previous'];
