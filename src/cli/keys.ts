@@ -24,6 +24,9 @@ import type { Terminal } from './terminal.js';
 type ShownKey = AnswerOf<typeof listAllKeys>['keys'][number];
 type IssuedKey = AnswerOf<typeof issueKey>;
 
+/** As in the dialog of the console. */
+const USUAL_OVERLAP_S = 86_400;
+
 const OF_KEY = { id: ['<key>', 'key id, key_…', readId] } as const;
 
 export const addKeysCommands = group(
@@ -68,23 +71,29 @@ export const addKeysCommands = group(
     name: 'roll',
     operation: rollKey,
     description:
-      'Replace the secret of a key; the old secret stays valid for the overlap. Without --overlap it ends at once, after confirmation.',
-    examples: ['keys roll key_RMO2iDI8rom4 --overlap 24h', 'keys roll key_RMO2iDI8rom4 --yes'],
+      'Replace the secret of a key. The old secret stays valid for a day, or for --overlap. If it was lost or leaked, end it at once with --overlap 0s, after confirmation.',
+    examples: ['keys roll key_RMO2iDI8rom4 --overlap 7d', 'keys roll key_RMO2iDI8rom4 --overlap 0s --yes'],
     own: (added) => added.option('--yes', 'skip confirmation'),
     args: OF_KEY,
     flags: {
       overlapSeconds: {
         flag: '--overlap <length>',
-        about: 'validity of the old secret, e.g. 30min, 24h, 7d',
+        about: 'validity of the old secret, e.g. 30min, 24h, 7d; default: 24h',
         read: readLength,
-        usual: 0,
       },
     },
-    async run({ values, send, admin, terminal, options }: Given<typeof rollKey, { readonly yes?: boolean }>) {
+    async run({
+      values: given,
+      send,
+      admin,
+      terminal,
+      options,
+    }: Given<typeof rollKey, { readonly yes?: boolean }>) {
+      const values: Values = { overlapSeconds: USUAL_OVERLAP_S, ...given };
       if (Number(values.overlapSeconds) === 0)
         await confirm(
           terminal,
-          `The old secret of ${values.id} ends at once, and calls with it are refused; with --overlap 24h it stays valid for a day.`,
+          `The old secret of ${values.id} ends at once, and calls with it are refused: right if it was lost or leaked, else leave out --overlap, and it stays valid for a day.`,
           options.yes,
         );
       const dataUrl = await dataUrlOf(admin);

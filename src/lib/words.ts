@@ -110,7 +110,8 @@ export const failedReportsOf = ({
   readonly from: string;
   readonly until: string | null;
 }) => ({
-  part,
+  // As pages and commands call it.
+  part: part === 'credential' ? 'token' : part,
   since: `${from.slice(0, 16)}Z`,
   ...(until === null ? {} : { until: `${until.slice(0, 16)}:59.999Z` }),
 });

@@ -50,7 +50,7 @@ describe.each(['a full disk', 'a closed pipe'] as const)('with %s for its output
 
 it('keys roll leaves the key as it was when its output is closed', async () => {
   const { id, key } = await newTeam(gateway, { id: 'roll-closed' });
-  const { code, stderr } = await runInto('a closed pipe', ['keys', 'roll', id, '--yes']);
+  const { code, stderr } = await runInto('a closed pipe', ['keys', 'roll', id, '--overlap', '0s', '--yes']);
   expect([code, stderr]).toEqual([74, expect.stringContaining('nothing was done')]);
   expect((await ask(`${gateway.data}/gateway/v1/me`, { key })).status).toBe(200);
 });

@@ -245,7 +245,10 @@ it('shows a new key where the operator looks, also on a phone, until it is dismi
   const { page, shots, faults } = await signedIn(gateway.adminToken);
   await page.setViewportSize({ width: 390, height: 844 });
   await keyRow(page, 'Pocket').getByRole('button', { name: 'Roll production of Pocket' }).click();
-  await page.getByRole('dialog', { name: 'Roll production of Pocket' }).waitFor();
+  await page
+    .getByRole('dialog', { name: 'Roll production of Pocket' })
+    .getByText('Was the current secret lost or leaked? Choose “Not at all”: then it ends at once.')
+    .waitFor();
   await answer(page, 'Roll');
   const rolled = page.getByRole('dialog', { name: 'The key production of Pocket' });
   const field = rolled.getByLabel('Key', { exact: true });

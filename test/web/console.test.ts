@@ -158,6 +158,10 @@ describe('a rotation', () => {
   it('that fails is shown as failed, and changes nothing', async () => {
     const seen = await signedIn(`${console()}#/credential`, 'Admin token', gateway.adminToken);
     const { page } = seen;
+    await page.getByRole('form', { name: 'New token' }).getByLabel('Token').fill('no token at all');
+    await page.getByRole('button', { name: 'Stage the token' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'This is no token' });
+    expect(await alert.textContent()).not.toMatch(/ASCII|16384|Send token/);
     await page.getByRole('form', { name: 'New token' }).getByLabel('Token').fill('a-token-of-nobody');
     await page.getByRole('button', { name: 'Stage the token' }).click();
     await page.getByText('Next: verify it.').waitFor();

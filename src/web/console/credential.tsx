@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { type AuditEntry, proofOf } from '../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../api/operations/table.js';
 import { failureOf } from '../../lib/words.js';
-import { wordsOf } from '../ui/api.js';
+import { Refused, wordsOf } from '../ui/api.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { bodyOf, type Values } from '../ui/form-values.js';
 import { moment } from '../ui/format.js';
@@ -92,7 +92,7 @@ function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
       done([DONE[step] ?? 'Done.', warning ?? ''].join(' ').trim());
       return true;
     } catch (error) {
-      setFault({ step, words: wordsOf(error) });
+      setFault({ step, words: isNoToken(error) ? NO_TOKEN : wordsOf(error) });
       return false;
     } finally {
       setBusy(null);
@@ -134,6 +134,12 @@ function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
     </Card>
   );
 }
+
+const NO_TOKEN =
+  "This is no token: it has a space, a line break or a letter that tokens do not have. Copy it whole from the platform's dashboard.";
+
+const isNoToken = (error: unknown): boolean =>
+  error instanceof Refused && error.problem.errors?.[0]?.param === 'token';
 
 interface StepProps {
   readonly title: string;

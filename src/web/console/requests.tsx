@@ -31,7 +31,7 @@ const FIELDS: readonly FieldSpec[] = [
     options: [
       ['', 'any part'],
       ['platform', 'the platform'],
-      ['credential', 'the token'],
+      ['token', 'the token'],
     ],
   },
   { name: 'since', label: 'Since', placeholder: '2026-11-29T14:00Z' },

@@ -129,6 +129,7 @@ export const RollButton = ({ name, look = '', send }: RollProps) => (
       The key gets a new secret and keeps its label, expiry and usage. The secret before the current one, if
       still valid, ends at once.
     </p>
+    <p>Was the current secret lost or leaked? Choose “{OVERLAP[0].options[0][1]}”: then it ends at once.</p>
   </FormButton>
 );
 
