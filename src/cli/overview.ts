@@ -24,7 +24,7 @@ import { CommandError, EXIT, Unreachable } from './command-error.js';
 import { show } from './define.js';
 import { readId } from './flags.js';
 import { counted, until } from './span.js';
-import { type Columns, renderFields, renderHanging, renderRows } from './table.js';
+import { type Columns, linesOf, renderFields, renderHanging, renderRows } from './table.js';
 import { endWith, renderFinding, START, saysOf, withColours } from './verdict.js';
 
 export const addStatusCommand = steps({
@@ -93,18 +93,40 @@ const SHOWN_INCIDENTS = 3;
 
 function describeIncidents({ incidents }: AnswerOf<typeof getStatus>, nowMs: number): [string, string][] {
   if (incidents === null) return [['incidents', 'not known: the store does not answer']];
-  return incidents.slice(0, SHOWN_INCIDENTS).map((one): [string, string] => {
-    const { failedReports, requestIds = [], teams } = one;
-    const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
-    const rest = failedReports - requestIds.length;
-    const where = Object.entries(failedReportsOf(one)).map(([name, value]) => ` --${name} ${value}`);
-    const more = rest > 0 ? ` and ${rest} more: dsp-gateway requests list${where.join('')}` : '';
-    const ids = requestIds.length === 0 ? '' : `; requests ${requestIds.join(', ')}${more}`;
-    return [
-      'incident',
-      `${spanOf(one, nowMs)}: ${incidentOf(one)}; ${counted(failedReports, 'report')} failed${whose}${ids}`,
-    ];
-  });
+  return incidents.slice(0, SHOWN_INCIDENTS).flatMap((one) =>
+    describeIncident(one, nowMs)
+      .flatMap((part) => linesOf(part, INCIDENT_WIDTH))
+      .map((line, at): [string, string] => [at === 0 ? 'incident' : '', line]),
+  );
+}
+
+/** With the names of fields, lines have at most 100 characters. */
+const INCIDENT_WIDTH = 88;
+/** So many letters of a request id are enough to show it. */
+const ID_LETTERS = 8;
+
+/** When and why, whose reports, and where they are. */
+function describeIncident(
+  one: NonNullable<AnswerOf<typeof getStatus>['incidents']>[number],
+  nowMs: number,
+): string[] {
+  const { failedReports, requestIds = [], teams } = one;
+  const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
+  // It can be pasted, so it is broken as in a shell.
+  const { until, ...where } = failedReportsOf(one);
+  const flags = Object.entries(where).map(([name, value]) => ` --${name} ${value}`);
+  const ids = requestIds.map((id) => id.slice(0, ID_LETTERS)).join(', ');
+  const rest = failedReports - requestIds.length;
+  const more = requestIds.length === 0 ? 'all' : `and ${rest} more`;
+  return [
+    `${spanOf(one, nowMs)}: ${incidentOf(one)};`,
+    `${counted(failedReports, 'report')} failed${whose}`,
+    ...(requestIds.length === 0 ? [] : [`one of them: dsp-gateway requests show <id>, ${ids}`]),
+    ...(rest > 0
+      ? [`${more}: dsp-gateway requests list${flags.join('')}${until === undefined ? '' : ' \\'}`]
+      : []),
+    ...(rest > 0 && until !== undefined ? [`--until ${until}`] : []),
+  ];
 }
 
 /** Kinds of reports in the text: those that are not cached by day. */

@@ -43,15 +43,20 @@ export function renderFields(fields: readonly (readonly [name: string, value: Ce
 /** A text beside its name, broken between words. @param columns of the terminal; undefined: one line */
 export function renderHanging(name: string, text: string, columns = Number.POSITIVE_INFINITY): string {
   const indent = name.length + 2;
+  return `${name}  ${linesOf(plainLine(text), columns - indent).join(`\n${' '.repeat(indent)}`)}\n`;
+}
+
+/** A text broken between words into lines of at most so many characters; a longer word has a line of its own. */
+export function linesOf(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of plainLine(text).split(' ')) {
-    if (line !== '' && indent + line.length + 1 + word.length > columns) {
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
-  return `${name}  ${[...lines, line].join(`\n${' '.repeat(indent)}`)}\n`;
+  return [...lines, line];
 }
 
 function show(cell: Cell): string {

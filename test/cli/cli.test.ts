@@ -188,18 +188,22 @@ describe('keys', () => {
 it('a rolled key is told with its own end and that of the old secret, and a warning within 14 days', async () => {
   await done('teams create soon');
   const issued = await done('keys issue soon --expires 2026-12-01 --json');
-  const { stdout } = await done(`keys roll ${issued.json<{ id: string }>().id} --yes`);
+  const { stdout } = await done(`keys roll ${issued.json<{ id: string }>().id} --overlap 0s --yes`);
   expect(stdout).toMatch(/\nWarning: the key ends in 9 d 12 h, and rolling it does not change that/);
   expect(stdout).toMatch(
     /dsp-gateway keys issue soon --expires <date>\.\nThe old secret has ended\.\n\nA first call, /,
   );
   const later = await done('keys issue soon --expires 2199-01-01 --json');
-  expect(await cli(`keys roll ${later.json<{ id: string }>().id}`)).toMatchObject({
+  expect(await cli(`keys roll ${later.json<{ id: string }>().id} --overlap 0s`)).toMatchObject({
     code: 64,
     stderr: expect.stringMatching(
-      / ends at once, and calls with it are refused; .* Repeat with --yes to do it\.$/m,
+      / ends at once, and calls with it are refused: right if it was lost or leaked, .* Repeat with --yes to do it\.$/m,
     ),
   });
+  // As in the console: a day, without a question.
+  expect((await done(`keys roll ${later.json<{ id: string }>().id}`)).stdout).toMatch(
+    /\nThe old secret ends .*\(24 hours\);/,
+  );
   const rolled = (await done(`keys roll ${later.json<{ id: string }>().id} --overlap 1h`)).stdout;
   expect(rolled).toMatch(/^expires +2199-01-01\S* \(in \d+ d/m);
   expect(rolled).toMatch(
@@ -411,7 +415,7 @@ describe('status and audit', () => {
     );
     await done('teams update audited --upstream-calls-per-day 4321');
     expect((await done('audit --limit 1')).stdout).toMatch(
-      /admin changed the team audited: upstream calls per day \d+ → 4321 \(/,
+      /admin changed the team audited: platform calls a day \d+ → 4321 \(/,
     );
     await done('teams update audited --requests-per-minute 7 --max-concurrent 3 --max-range-days 9 --name x');
     expect((await done('audit --limit 1')).stdout).toMatch(/ \d+ → 7,.*, and 1 more \(/);
@@ -434,6 +438,36 @@ describe('status and audit', () => {
     const [older] = (await done(`audit --limit 1 --before ${entry?.id} --json`)).json<{ id: string }[]>();
     expect(older?.id).not.toBe(entry?.id);
   });
+});
+
+it('status tells each incident on lines of at most 100 characters, with what to run for its requests', async () => {
+  const status = (await done('status --json')).json<object>();
+  const requestIds = ['1', '2', '3'].map((digit) => `${digit.repeat(8)}-1111-4111-8111-111111111111`);
+  const incident = {
+    ...{ part: 'credential', from: '2026-11-01T12:00:30.000Z', until: '2026-11-01T12:03:10.000Z' },
+    ...{ cause: 'the platform refused the token', failedReports: 7, requestIds },
+    teams: [
+      'growth',
+      'warehouse',
+      'bidding',
+      'a-team-with-a-long-name',
+      'another-team-with-a-long-name',
+      'finance',
+    ],
+  };
+  const { url } = await startRawPlatform(sends(JSON.stringify({ ...status, incidents: [incident] })));
+  const { stdout } = await runCli(['status'], { GATEWAY_ADMIN_URL: url, ADMIN_TOKEN: 'any' });
+  const [told = ''] = /^incident .*\n(?: .*\n)*/m.exec(stdout) ?? [];
+  const lines = told.trimEnd().split('\n');
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  expect(lines.map((line) => line.replace(/^(?:incident)? +/, ''))).toEqual([
+    '2026-11-01 12:00 to 12:03 UTC (3 minutes): the platform refused the token;',
+    '7 reports failed (growth, warehouse, bidding, a-team-with-a-long-name,',
+    'another-team-with-a-long-name, finance)',
+    'one of them: dsp-gateway requests show <id>, 11111111, 22222222, 33333333',
+    'and 4 more: dsp-gateway requests list --part token --since 2026-11-01T12:00Z \\',
+    '--until 2026-11-01T12:03:59.999Z',
+  ]);
 });
 
 it('status says that incidents are not known while the store does not answer', async () => {

@@ -63,12 +63,14 @@ function describe(team: Team, refusals: readonly LimitRefusals[], isSpent: boole
     ...others.map(({ limit, value, requests }) => {
       // What refused them may be mended already.
       const now = limits[limit] === value ? raise(team, limit) : `the limit is ${limits[limit]} now`;
-      return `${id}: ${refused(requests)} by its limit of ${value} ${LIMITS[limit].words} ${WITHIN} (${now})`;
+      return `${id}: ${refused(requests)} by its limit of ${value} ${LIMITS[limit].words} ${WITHIN} (${looked(id)}; ${now})`;
     }),
   ];
 }
 
 const refused = (count: number) => `${count} ${count === 1 ? 'request' : 'requests'} refused`;
+
+const looked = (id: string) => `to see them: dsp-gateway requests list --team ${id}`;
 
 const raise = ({ id, managedBy }: Team, limit: TeamLimit['name']) =>
   managedBy === undefined
