@@ -1,6 +1,11 @@
 /** What console and command line say of entries of the audit. */
 import { expect, it } from 'vitest';
-import { changedIn, sentenceOf } from '../../src/api/operations/audit-sentence.js';
+import {
+  type AuditEntry,
+  changedIn,
+  foldSignIns,
+  sentenceOf,
+} from '../../src/api/operations/audit-sentence.js';
 
 const said = (action: string, subject: string, after?: object) =>
   sentenceOf({
@@ -100,6 +105,35 @@ it('tells where a person signed in, signed out and was refused', () => {
   expect(of('session.refuse', 'admin')).toBe(
     'Ada (company account) was refused by the console: no rule gives this account access to it',
   );
+});
+
+it('folds sign-ins of one person to one place until another entry, and keeps all others', () => {
+  const [ada, bob] = ['ada', 'bob'].map((sub) => ({
+    actor: 'person',
+    sub,
+    name: sub,
+    address: null,
+    subject: sub,
+  }));
+  const at = (minute: number) => `2026-11-22T12:0${minute}:00.000Z`;
+  const entry = (minute: number, who: object | undefined, plane: string, action = 'session.open') =>
+    ({ id: `${minute}`, at: at(minute), action, after: { plane }, ...who }) as AuditEntry;
+  const told = foldSignIns([
+    entry(9, ada, 'data'),
+    entry(8, bob, 'data'),
+    entry(7, ada, 'data'),
+    entry(6, ada, 'admin'),
+    entry(5, ada, 'data'),
+    entry(4, ada, 'data', 'session.close'),
+    entry(3, ada, 'data'),
+  ]);
+  expect(told.map((one) => [one.entry.id, one.times, one.firstAt])).toEqual([
+    ['9', 3, at(5)],
+    ['8', 1, at(8)],
+    ['6', 1, at(6)],
+    ['4', 1, at(4)],
+    ['3', 1, at(3)],
+  ]);
 });
 
 it('names whose session was ended', () => {

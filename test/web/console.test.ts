@@ -58,6 +58,17 @@ describe('the overview', () => {
     await page.getByRole('img', { name: /Requests over time/ }).waitFor();
     await expect.poll(() => page.locator('dl').textContent()).toMatch(/Requests\s*22/);
     await seen.shots('console-overview');
+    // On a phone numbers stand in pairs.
+    const size = page.viewportSize() ?? { width: 1280, height: 800 };
+    await page.setViewportSize({ width: 390, height: 844 });
+    const row = ledger.getByRole('row').nth(1);
+    const tops = await Promise.all(
+      ['Requests', 'Hits', 'Calls'].map(
+        async (title) => (await row.locator(`[data-title="${title}"]`).boundingBox())?.y,
+      ),
+    );
+    expect([tops[0] === tops[1], tops[1] === tops[2]]).toEqual([true, false]);
+    await page.setViewportSize(size);
     // The same numbers for whoever does not see a chart.
     await page.getByRole('button', { name: 'Show table' }).first().click();
     await page.getByRole('region', { name: /Requests over time/ }).waitFor();

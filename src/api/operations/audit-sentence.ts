@@ -80,6 +80,36 @@ export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
   return `${actorOf(entry)} ${verb.replace('{}', () => named)}${why}`;
 }
 
+/** An entry, or sign-ins of one person to one place. */
+interface Told {
+  /** The newest. */
+  readonly entry: AuditEntry;
+  readonly times: number;
+  /** When the first of them was, ISO. */
+  readonly firstAt: string;
+}
+
+/**
+ * Folds sign-ins without another entry between them, those of each person to one place into one.
+ * @param entries newest first, as the answer
+ */
+export function foldSignIns(entries: readonly AuditEntry[]): readonly Told[] {
+  const told: Told[] = [];
+  /** Places in `told`, of the sign-ins since another entry. */
+  let open = new Map<string, number>();
+  for (const entry of entries) {
+    const { action, actor, sub = '', at } = entry;
+    const isSignIn = action === 'session.open';
+    if (!isSignIn) open = new Map();
+    const who = JSON.stringify([actor, sub, stateIn(entry.after).plane]);
+    const place = isSignIn ? (open.get(who) ?? told.length) : told.length;
+    const times = (told[place]?.times ?? 0) + 1;
+    told[place] = { entry: told[place]?.entry ?? entry, times, firstAt: at };
+    if (isSignIn) open.set(who, place);
+  }
+  return told;
+}
+
 const SHOWN_CHANGES = 3;
 
 /** In short what changed in a record of a team or a key: `requests per minute 600 → 30`; null: it is new, gone, or another one. */

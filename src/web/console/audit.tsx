@@ -4,6 +4,7 @@ import {
   type AuditEntry,
   actorOf,
   changedIn,
+  foldSignIns,
   type NameOf,
   sentenceOf,
 } from '../../api/operations/audit-sentence.js';
@@ -170,8 +171,8 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
               <Empty>No entries match: empty a field of the search above to see more.</Empty>
             ) : null}
             <ul class="audit">
-              {all.map((entry) => (
-                <Entry key={entry.id} entry={entry} nameOf={nameOf} />
+              {foldSignIns(all).map((told) => (
+                <Entry key={told.entry.id} {...told} nameOf={nameOf} />
               ))}
             </ul>
             {next === null ? null : <Button label="Show older entries" act={() => older(next)} />}
@@ -182,7 +183,9 @@ function Entries({ filter }: { readonly filter: FilterValues }) {
   );
 }
 
-function Entry({ entry, nameOf }: { readonly entry: AuditEntry; readonly nameOf: NameOf }) {
+type EntryProps = ReturnType<typeof foldSignIns>[number] & { readonly nameOf: NameOf };
+
+function Entry({ entry, times, firstAt, nameOf }: EntryProps) {
   const { at, actor, issuer, sub, address, action, subject, before, after } = entry;
   const changed = changedIn(entry);
   return (
@@ -193,6 +196,12 @@ function Entry({ entry, nameOf }: { readonly entry: AuditEntry; readonly nameOf:
             {failureOf(after) === null ? null : <Tag tone="bad">failed</Tag>}{' '}
             <bdi>{sentenceOf(entry, nameOf)}</bdi>
             {changed === null ? null : <span class="quiet">: {changed}</span>}
+            {times === 1 ? null : (
+              <span class="quiet">
+                {' '}
+                {times} times since {moment(firstAt)}, last
+              </span>
+            )}
           </span>
           <span class="small quiet" title={fromNow(at, Date.now())}>
             {address === null ? '' : `from ${address}, `}
