@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import {
   type Against,
   choicesOf,
+  finalDays,
   monthsApart,
+  openInWords,
   otherPeriod,
   pairsInWords,
   periodsInWords,
@@ -14,7 +16,7 @@ import { changeOf, compareGroups, meanPerDay, spanValues } from '../../src/web/e
 import { groupRows } from '../../src/web/explorer/group.js';
 import { calculatedColumns } from '../../src/web/explorer/measures.js';
 import type { Row } from '../../src/web/explorer/parse.js';
-import { daysOf, FIRST_QUESTION, keptOf, readView } from '../../src/web/explorer/question.js';
+import { dayAfter, daysOf, FIRST_QUESTION, keptOf, readView } from '../../src/web/explorer/question.js';
 import { besideSpans, periodWords, spansOf, wholeIn } from '../../src/web/explorer/spans.js';
 
 const FIRST = Date.parse('2020-01-01');
@@ -167,7 +169,7 @@ describe('the other period', () => {
     const words = (from: string, to: string, by: 'day' | 'week' | 'month', against = 'previous') => {
       const now = { from, to };
       const before = otherPeriod(chosen({ against }), now) ?? now;
-      return pairsInWords(chosen({ against }), now, before, by);
+      return pairsInWords({ now, before, months: monthsApart(chosen({ against }), now) }, by);
     };
     expect(words('2026-07-01', '2026-07-31', 'day')).toBe(
       'Each day stands beside the same day of the month: 1 Jul 2026 beside 1 Jun 2026. 31 Jul 2026 has none beside it, but is in the totals.',
@@ -229,7 +231,8 @@ describe('the other period', () => {
 
   it('is said in words with this one, and what was done', () => {
     const now = { from: '2026-10-30', to: '2026-11-28' };
-    const words = (against: Against) => periodsInWords(against, now, otherPeriod(against, now) ?? now);
+    const words = (against: Against) =>
+      periodsInWords(against, { now, before: otherPeriod(against, now) ?? now, months: 0 });
     expect(words(chosen({ against: 'previous' }))).toBe(
       'Fri 30 Oct to Sat 28 Nov 2026, compared with Wed 30 Sep to Thu 29 Oct 2026.',
     );
@@ -241,6 +244,59 @@ describe('the other period', () => {
     );
     expect(periodWords({ from: '2025-12-30', to: '2026-01-05' })).toBe('30 Dec 2025 to 5 Jan 2026');
     expect(periodWords({ from: '2026-01-05', to: '2026-01-05' })).toBe('5 Jan 2026');
+  });
+});
+
+describe('the final days of both periods', () => {
+  it('are all pairs before the first day that is still being completed, in either; the pairs stay', () => {
+    const sides = fc.constantFrom('previous', 'year', 'days');
+    fc.assert(
+      fc.property(fc.oneof(periods, months), sides, fc.nat(500), fc.nat(500), (now, against, one, other) => {
+        const before = otherPeriod(chosen({ against }), now) ?? now;
+        const all = { now, before, months: monthsApart(chosen({ against }), now) };
+        const first = { now: dayAfter(now.from, one), before: dayAfter(before.from, other) };
+        const pairsOf = (of: typeof all) => {
+          const spans = spansOf(of.now, 'day');
+          const beside = besideSpans(spans, of.before, of.months);
+          return spans.map(({ start }, at) => [start, ...(beside[at] ?? [])]);
+        };
+        const isOpen = ([day = '', there = '']: string[]) => day >= first.now || there >= first.before;
+        const pairs = pairsOf(all);
+        const open = pairs.findIndex(isOpen);
+        const expected = open < 0 ? pairs : pairs.slice(0, open);
+        const final = finalDays(all, first);
+        expect(final === null ? [] : pairsOf(final)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('of a month by month stand beside the same days of the other month only', () => {
+    const all = {
+      now: { from: '2026-11-01', to: '2026-11-30' },
+      before: { from: '2026-10-01', to: '2026-10-31' },
+      months: 1,
+    };
+    const final = finalDays(all, { now: '2026-11-26' }) ?? all;
+    expect(final.before).toEqual({ from: '2026-10-01', to: '2026-10-25' });
+    const [beside] = besideSpans(spansOf(final.now, 'month'), final.before, 1);
+    expect(beside).toEqual(daysOf(final.before));
+    expect(finalDays(all, { now: '2026-11-01' })).toBeNull();
+  });
+
+  it('are said in words by how many are missing on each side', () => {
+    const all = {
+      now: { from: '2026-11-23', to: '2026-11-29' },
+      before: { from: '2026-11-16', to: '2026-11-22' },
+      months: 0,
+    };
+    expect(openInWords(all, { now: '2026-11-25', before: '2026-11-25' })).toBe(
+      '5 of 7 days of this period are',
+    );
+    expect(openInWords(all, { now: '2026-11-22', before: '2026-11-22' })).toBe(
+      '7 of 7 days of this period and 1 of 7 days of the other period are',
+    );
+    expect(openInWords(all, { now: '2026-11-29' })).toBe('1 of 7 days of this period is');
+    expect(openInWords(all, { before: '2026-11-30' })).toBeNull();
   });
 });
 
@@ -302,6 +358,22 @@ describe('groups', () => {
       }),
     );
   });
+});
+
+it('groups have the largest of the first measure first; of a ratio, of what it is divided by', () => {
+  const rows = [
+    { campaignId: 1, clicks: 9, spent: 1, impressions: 90 },
+    { campaignId: 2, clicks: 1, spent: 9, impressions: 900 },
+  ];
+  const keysBy = (name: string) =>
+    compareGroups(rows, rows, SPLIT, [columnIn(rows, name), columnIn(rows, 'impressions')]).map(
+      ({ title }) => title,
+    );
+  expect([keysBy('spent'), keysBy('clicks'), keysBy('ctr')]).toEqual([
+    ['2', '1'],
+    ['1', '2'],
+    ['2', '1'],
+  ]);
 });
 
 describe('a change', () => {

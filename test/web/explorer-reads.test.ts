@@ -48,6 +48,38 @@ it('a person who compares today reads that it is not over, and downloads the com
   expect(faults).toEqual([]);
 });
 
+it('a person who compares days that are still being completed reads how many, and compares final days only', async () => {
+  const { page, axe, faults } = await explorer('byDate=1&byCampaign=1&_period=last_30_days&against=previous');
+  const card = page.getByRole('region', { name: /^Compared with / });
+  const note = card.getByText(
+    /^\d of 30 days of this period are still being completed, so the difference may only be that\.$/,
+  );
+  await note.waitFor();
+  const open = Number.parseInt((await note.textContent()) ?? '', 10);
+  expect(await axe()).toEqual([]);
+  const calls: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/api/')) calls.push(request.url());
+  });
+  await card.getByRole('button', { name: 'Compare final days only' }).click();
+  await card
+    .getByText(`Final days only: without the last ${open} days of this period and those beside them.`)
+    .waitFor();
+  await page.waitForURL(/finals=1/);
+  await card.getByRole('button', { name: 'Show table' }).click();
+  const lines = card.getByRole('region', { name: /in both periods$/ }).locator('tbody tr');
+  await expect.poll(() => lines.count()).toBe(30 - open);
+  expect(calls).toEqual([]);
+  await card.getByRole('button', { name: 'Compare all days' }).click();
+  await note.waitFor();
+  await page.getByRole('checkbox', { name: 'Date' }).uncheck();
+  await card
+    .getByText(/^Some days are still being completed, .* With one row per date, final days can be compared/)
+    .waitFor();
+  expect(await card.getByRole('button', { name: 'Compare final days only' }).count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
 it('a person whose filter is not understood reads which part, and what to write; the rows come with what is understood', async () => {
   const { page, axe, faults } = await explorer(
     'byDate=1&byCampaign=1&_period=last_7_days&filter=klicks%3E10',

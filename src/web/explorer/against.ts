@@ -13,6 +13,17 @@ import {
 /** Members of the view that choose the other period. */
 export type Against = Pick<ViewState, 'against' | 'weekdays' | 'otherFrom' | 'otherTo'>;
 
+/** Both periods. */
+export interface Compared {
+  readonly now: Period;
+  readonly before: Period;
+  /** By which both are apart, if they are of whole months; else 0. */
+  readonly months: number;
+}
+
+/** In each period the first day that the platform is still completing; absent: it has completed all. */
+export type FirstOpen = Readonly<Partial<Record<'now' | 'before', string | undefined>>>;
+
 /**
  * The choices with their titles, for a period. `previous`: as many days, and of whole months as many months.
  * @param now null: unknown
@@ -83,6 +94,38 @@ function plainPeriod({ against, otherFrom, otherTo }: Against, now: Period): Per
   return isDay(to) && otherFrom <= to ? { from: otherFrom, to } : null;
 }
 
+/** How many days of a period are still being completed. */
+const openIn = (period: Period, first: string | undefined): number =>
+  first === undefined ? 0 : daysOf(period).filter((day) => day >= first).length;
+
+/** `5 of 30 days of this period are`, and those of the other one; null: all are completed. */
+export function openInWords({ now, before }: Compared, first: FirstOpen): string | null {
+  const sides = [
+    { of: 'this period', days: daysOf(now).length, open: openIn(now, first.now) },
+    { of: 'the other period', days: daysOf(before).length, open: openIn(before, first.before) },
+  ].filter(({ open }) => open > 0);
+  const told = sides.map(
+    ({ of, days, open }) => `${open} of ${days} ${days === 1 ? 'day' : 'days'} of ${of}`,
+  );
+  if (told.length === 0) return null;
+  return `${told.join(' and ')} ${sides.length === 1 && sides[0]?.open === 1 ? 'is' : 'are'}`;
+}
+
+/** Both periods up to the last pair of days that are completed; the pairs stay. Null: there is none. */
+export function finalDays({ now, before, months }: Compared, first: FirstOpen): Compared | null {
+  const spans = spansOf(now, 'day');
+  const beside = besideSpans(spans, before, months);
+  const isOpen = (day: string, from: string | undefined) => from !== undefined && day >= from;
+  const open = spans.findIndex(
+    ({ start }, place) =>
+      isOpen(start, first.now) || (beside[place] ?? []).some((day) => isOpen(day, first.before)),
+  );
+  const count = open < 0 ? spans.length : open;
+  const [here, there] = [spans[count - 1]?.start, beside.slice(0, count).flat().at(-1)];
+  if (here === undefined || there === undefined) return null;
+  return { now: { from: now.from, to: here }, before: { from: before.from, to: there }, months };
+}
+
 /** Days to move a period so that it begins on the weekday of the other. */
 function shiftOf({ against }: Against, { from }: Period, now: Period): number {
   const apart = Math.round((Date.parse(now.from) - Date.parse(from)) / 86_400_000);
@@ -106,7 +149,7 @@ function yearBefore(day: string): string {
 }
 
 /** What the choice means for these periods: their days in words, and why they are these. */
-export function periodsInWords(chosen: Against, now: Period, before: Period): string {
+export function periodsInWords(chosen: Against, { now, before }: Compared): string {
   const apart = Math.round((Date.parse(now.from) - Date.parse(before.from)) / 86_400_000);
   const [days, other] = [daysOf(now).length, daysOf(before).length];
   const both = `${periodWords(now, true)}, compared with ${periodWords(before, true)}.`;
@@ -118,8 +161,7 @@ export function periodsInWords(chosen: Against, now: Period, before: Period): st
 }
 
 /** Which days stand beside each other, and of whole months which have none beside them; null: each the one at its place. */
-export function pairsInWords(chosen: Against, now: Period, before: Period, by: SpanName): string | null {
-  const months = monthsApart(chosen, now);
+export function pairsInWords({ now, before, months }: Compared, by: SpanName): string | null {
   if (months === 0)
     return by === 'day'
       ? null

@@ -2,7 +2,15 @@
 import { useMemo } from 'preact/hooks';
 import { type Column, DataTable } from '../ui/data-table.js';
 import { Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
-import { monthsApart, otherPeriod, pairsInWords, periodsInWords } from './against.js';
+import {
+  type Compared,
+  finalDays,
+  monthsApart,
+  openInWords,
+  otherPeriod,
+  pairsInWords,
+  periodsInWords,
+} from './against.js';
 import { chosenFirst, currencyOf, exactly, type ReportColumn, titleWithUnit, written } from './columns.js';
 import {
   type Change,
@@ -41,11 +49,7 @@ export function CompareReport(props: CompareProps) {
   const Other = question.others.length === 0 ? OfOne : OfSeveral;
   return (
     <Card title={`Compared with ${periodWords(before)}`}>
-      <p class="small quiet">
-        {periodsInWords(view, now, before)}
-        {hasToday(props, now) ? <strong> Today is not over.</strong> : null}
-      </p>
-      <Other {...props} question={question} now={now} before={before} />
+      <Other {...props} question={question} {...{ now, before }} months={monthsApart(view, now)} />
     </Card>
   );
 }
@@ -63,13 +67,14 @@ function faultOf({ view: { against, otherFrom, otherTo } }: CompareProps, now: P
 const hasToday = ({ question }: CompareProps, { to }: Period): boolean =>
   question.period === 'today' || to >= new Date().toISOString().slice(0, 10);
 
-type PeriodsProps = CompareProps & Readonly<Record<'now' | 'before', Period>>;
+/** Its question is that of the other period. */
+type PeriodsProps = CompareProps & Compared;
 
 function OfOne(props: PeriodsProps) {
   const loaded = useReport(props.question);
   return (
     <Wait of={loaded} looking="Loading the other period …">
-      {(other) => <Both {...props} other={other} />}
+      {(other) => <AllOrFinal {...props} other={other} />}
     </Wait>
   );
 }
@@ -96,7 +101,7 @@ function OfSeveral(props: PeriodsProps) {
               Without {counted(missing, 'advertiser')} whose other period is not loaded, in both periods.
             </p>
           )}
-          <Both {...props} report={both.now} other={both.other} />
+          <AllOrFinal {...props} report={both.now} other={both.other} />
         </>
       )}
     </>
@@ -107,20 +112,67 @@ interface BothProps extends PeriodsProps {
   readonly other: Report;
 }
 
+/** Says which days are still being completed, and leaves them out if that is chosen. */
+function AllOrFinal(both: BothProps) {
+  const { report, other, view, setView, question } = both;
+  const { now, before, months } = both;
+  const first = { now: report.meta.firstProvisionalDate, before: other.meta.firstProvisionalDate };
+  const open = openInWords(both, first);
+  const final = useMemo(() => {
+    const days = open === null ? null : finalDays({ now, before, months }, first);
+    return days && { ...days, report: until(report, days.now), other: until(other, days.before) };
+  }, [report, other, now.from, now.to, before.from, before.to, months]);
+  const shown = view.finals !== '' && final !== null ? { ...both, ...final } : both;
+  const left = daysOf(now).length - daysOf(shown.now).length;
+  // Only reports by date say which days.
+  const isUnsaid = [report, other].some(({ meta }) => !meta.final && !meta.split.includes('date'));
+  const words = isUnsaid ? 'Some days are' : open;
+  const then = question.asOf === '' ? '' : ' when they were fetched';
+  return (
+    <>
+      <p class="small quiet">
+        {periodsInWords(view, shown)}
+        {hasToday(both, shown.now) ? <strong> Today is not over.</strong> : null}
+      </p>
+      {words === null ? null : (
+        <div class="note warn row">
+          <p role="status">
+            {shown === both
+              ? `${words} still being completed${then}, so the difference may only be that.`
+              : `Final days only: without the last ${counted(left, 'day')} of this period and those beside them.`}
+            {isUnsaid ? ' With one row per date, final days can be compared alone.' : ''}
+          </p>
+          {final === null ? null : (
+            <Button
+              label={shown === both ? 'Compare final days only' : 'Compare all days'}
+              act={() => setView({ finals: shown === both ? '1' : '' }, true)}
+            />
+          )}
+        </div>
+      )}
+      <Both {...shown} />
+    </>
+  );
+}
+
+/** The rows of the days. The platform's totals are of all days. */
+function until({ rows, meta: { totals: _, ...meta } }: Report, period: Period): Report {
+  return { rows: rows.filter(({ date }) => String(date) <= period.to), meta: { ...meta, period } };
+}
+
 function Both(both: BothProps) {
   const { report, other, view } = both;
   const { measures, groups, currency } = useMemo(() => {
     const rows = [...report.rows, ...other.rows];
-    const { measures } = allColumnsOf(rows);
+    // The chosen one is next to the groups, and the largest of it lead.
+    const measures = chosenFirst(allColumnsOf(rows).measures, view.metric);
     return {
       measures,
       currency: currencyOf(rows, both.about.currency),
       groups: compareGroups(report.rows, other.rows, report.meta.split, measures),
     };
-  }, [report, other, both.about.currency]);
-  // The chosen one is next to the groups.
-  const ordered = chosenFirst(measures, view.metric);
-  const [chosen] = ordered;
+  }, [report, other, both.about.currency, view.metric]);
+  const [chosen] = measures;
   if (chosen === undefined) return <Empty>Neither period has rows.</Empty>;
   const total = compareTotals(report, other, measures);
   const days = { now: daysOf(both.now).length, before: daysOf(both.before).length };
@@ -132,7 +184,7 @@ function Both(both: BothProps) {
       <ChangesTable
         groups={groups}
         feet={mean === null ? [total] : [total, mean]}
-        measures={ordered}
+        measures={measures}
         currency={currency}
         name={csvName(both.question, advertisersOf(both.question), both.now, 'compared')}
       />
@@ -181,12 +233,13 @@ function whyNoTotal(
 }
 
 /** By day, week or month of this period; beside each stand the days of the other period at the same places. */
-function Overlay({ report, other, column, currency, now, before, view }: OfColumn) {
+function Overlay({ report, other, column, currency, view, ...periods }: OfColumn) {
+  const { now, before, months } = periods;
   const by = spanIn(view.by);
   const { steps, lines } = useMemo(() => {
     const spans = spansOf(now, by);
     const here = spans.map(({ days }) => days);
-    const there = besideSpans(spans, before, monthsApart(view, now));
+    const there = besideSpans(spans, before, months);
     return {
       steps: spans.map(({ start, title, short, part }, index) => ({
         start,
@@ -203,7 +256,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
         },
       ],
     };
-  }, [report, other, column, by, view.against, view.weekdays, now.from, now.to, before.from, before.to]);
+  }, [report, other, column, by, months, now.from, now.to, before.from, before.to]);
   if (lines.every(({ values }) => values.every((value) => value === null)))
     return (
       <Empty>
@@ -214,7 +267,7 @@ function Overlay({ report, other, column, currency, now, before, view }: OfColum
       </Empty>
     );
   const words = titleWithUnit(column, currency);
-  const paired = pairsInWords(view, now, before, by);
+  const paired = pairsInWords(periods, by);
   return (
     <>
       <h3>

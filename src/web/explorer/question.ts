@@ -21,7 +21,17 @@ export interface Question {
 }
 
 /** Members of the view that another question keeps. */
-const KEPT = ['metric', 'by', 'shape', 'lines', 'against', 'weekdays', 'otherFrom', 'otherTo'] as const;
+const KEPT = [
+  'metric',
+  'by',
+  'shape',
+  'lines',
+  'against',
+  'weekdays',
+  'otherFrom',
+  'otherTo',
+  'finals',
+] as const;
 const VIEW = [...KEPT, 'sort', 'filter', 'panel', 'tool', 'between', 'gaps'] as const;
 
 /** At once: each is a report of its own. */
@@ -31,6 +41,7 @@ export const MOST_ADVERTISERS = 20;
  * State of the page. `by`: `week` or `month`, else by day; `shape` of the chart: `lines`, else stacked; `lines` of several
  * advertisers: `split`, else one for each; `sort`: a column, with `-` in front for descending; `against`: `previous`,
  * `month`, `days`, `year`, `custom` or empty; `weekdays`: `1` aligns both periods by weekday; `otherFrom`, `otherTo`: the days of `custom`;
+ * `finals`: `1` compares only days that the platform has completed;
  * `panel`: `explain`, `code` or `diff`; `tool`: of the panel `code`; `between`: the two moments of a diff, as UTC times,
  * `first` or `latest`; `gaps`: `1` shows what was known at an earlier time, without the days that were not.
  */

@@ -67,10 +67,10 @@ export function monthsEarlier(start: string, months: number): string {
 export function besideSpans(spans: readonly Span[], other: Period, months: number): string[][] {
   const days = daysOf(other);
   if (months === 0) return spans.map((span) => days.splice(0, span.days.length));
-  return spans.map(({ start, end, days: own }) => {
+  return spans.map(({ start, end, days: own, part }) => {
     const monthOf = (day: string) => monthsEarlier(startOf(day, 'month'), months);
     // Whole, as one of them may be longer.
-    if (start !== end && start === startOf(end, 'month') && end === endOf(start, 'month'))
+    if (part === null && start !== end && start === startOf(end, 'month') && end === endOf(start, 'month'))
       return daysOf({ from: monthOf(start), to: endOf(monthOf(start), 'month') });
     const same = own.map((day) => monthOf(day).slice(0, 8) + day.slice(8));
     return same.filter((day) => days.includes(day));
