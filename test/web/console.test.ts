@@ -295,7 +295,6 @@ describe('a gateway that is gone', () => {
     await told.waitFor();
     expect(await ledger.isVisible()).toBe(true);
     await explorer.getByLabel('Period').selectOption('yesterday');
-    await explorer.getByRole('button', { name: 'Show the report' }).click();
     const alert = explorer.getByRole('alert').filter({ hasText: 'The gateway does not respond' }).first();
     await alert.waitFor();
     for (const [index, server] of servers.entries()) server.listen(ports[index], '127.0.0.1');

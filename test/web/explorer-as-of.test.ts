@@ -298,19 +298,15 @@ it('a person asks for the end of a day without a time; a day that is not over is
   const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
   const { page } = await signedIn(url, 'Team key', key);
   await page.getByLabel('At a time (UTC)').fill('08:00');
-  await page.getByRole('button', { name: 'Show the report' }).click();
   await page.getByText('Enter the day of “As they were on”, or clear its time.').waitFor();
   await page.getByLabel('At a time (UTC)').fill('');
   await page.getByLabel(/^As they were on/).fill(day);
-  await page.getByRole('button', { name: 'Show the report' }).click();
   await page.getByText(`Numbers as they were on ${day}, at the end of the day`).waitFor();
   await page.getByLabel(/^As they were on/).fill(dayAfter(day, 2));
-  await page.getByRole('button', { name: 'Show the report' }).click();
   const refused = page.getByRole('alert').filter({ hasText: 'or leave it empty for the numbers of now.' });
   await refused.getByText('That day is not over: choose an earlier one').waitFor();
   expect(await page.getByText('_asOf').count()).toBe(0);
   await page.getByLabel('At a time (UTC)').fill('08:00');
-  await page.getByRole('button', { name: 'Show the report' }).click();
   await refused.getByText('That time has not come: choose an earlier one').waitFor();
   await refused.getByRole('link', { name: 'Show the numbers of now' }).click();
   await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
@@ -360,9 +356,8 @@ it('a person finds the time of earlier numbers in the form, by its name', async 
   const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`;
   const { page, faults } = await signedIn(url, 'Team key', key);
   await page.getByText('Empty: the numbers of now.').waitFor();
-  await page.getByLabel(/^As they were on/).fill(asOf.slice(0, 10));
   await page.getByLabel('At a time (UTC)').fill(asOf.slice(11));
-  await page.getByRole('button', { name: 'Show the report' }).click();
+  await page.getByLabel(/^As they were on/).fill(asOf.slice(0, 10));
   await page.getByText(`Numbers as they were on ${asOf.replace('T', ' ')} UTC`).waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
   await page

@@ -91,14 +91,14 @@ describe('the first screen', () => {
     await page.getByText('Enter the id of one above').waitFor();
     expect(await axe()).toEqual([]);
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill('Acme');
-    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.keyboard.press('Enter');
     await page
       .getByText(
         'No names of advertisers are known to your team yet, so “Acme” cannot be looked up. Enter the id',
       )
       .waitFor();
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
-    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
   });
 });
@@ -109,7 +109,7 @@ describe('a report', () => {
     const { page, faults } = seen;
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill('1');
-    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.keyboard.press('Enter');
     await page.waitForURL(/advertiserId=1&/);
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
@@ -219,30 +219,29 @@ describe('a report', () => {
   it('on a phone has its form in one line, which opens it; a wide screen has the form', async () => {
     const { page, axe, faults } = await signedIn(week(), 'Team key', limited);
     const change = page.getByRole('button', { name: 'Change', exact: true });
-    const submit = page.getByRole('button', { name: 'Show the report' });
-    await submit.waitFor();
+    const period = page.getByLabel('Period');
+    await period.waitFor();
     expect(await change.count()).toBe(0);
     await page.setViewportSize({ width: 390, height: 844 });
     await page.getByText(/^Campaigns · .+ · Last 7 days · by date and campaign$/).waitFor();
-    expect([await submit.count(), await change.getAttribute('aria-expanded')]).toEqual([0, 'false']);
+    expect([await period.count(), await change.getAttribute('aria-expanded')]).toEqual([0, 'false']);
     expect(await axe()).toEqual([]);
     await change.press('Enter');
-    await submit.waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Change');
+    await period.waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Done');
     // A choice leaves the form open, and the focus where it is.
     await page.getByLabel('Period').focus();
     await page.getByLabel('Period').selectOption('last_30_days');
     await page.getByText(/^Campaigns · .+ · Last 30 days · by date and campaign$/).waitFor();
     expect(await page.evaluate('document.activeElement.tagName')).toBe('SELECT');
-    await submit.click();
-    expect(await submit.count()).toBe(0);
+    await page.getByRole('button', { name: 'Done', exact: true }).click();
+    await period.waitFor({ state: 'detached' });
     expect(faults).toEqual([]);
   });
 
-  it('follows each choice of the form at once; what is typed waits until its field is left, and the page says so', async () => {
+  it('follows each choice of the form at once; what is typed waits for the Enter key, or until its field is left', async () => {
     const { page, faults } = await signedIn(week(), 'Team key', limited);
     const rows = page.getByRole('region', { name: 'Rows of the report' });
-    const held = page.getByText('Not shown yet: press Show the report.');
     await rows.waitFor();
     await page.getByLabel('Period').selectOption('yesterday');
     await page.waitForURL(/_period=yesterday$/);
@@ -251,14 +250,10 @@ describe('a report', () => {
     const field = page.getByRole('combobox', { name: /^Advertiser/ });
     const other = page.url().includes('advertiserId=1&') ? '2' : '1';
     await field.fill(other);
-    await held.waitFor();
     expect(page.url()).not.toContain(`advertiserId=${other}&`);
-    expect(await page.locator('.held').getByRole('region', { name: 'Rows of the report' }).count()).toBe(1);
-    const look = await page.locator('.held').evaluate((one) => getComputedStyle(one).outlineStyle);
-    expect(look).toBe('dashed');
+    await rows.waitFor();
     await field.blur();
     await page.waitForURL((url) => url.hash.includes(`advertiserId=${other}&`));
-    await held.waitFor({ state: 'detached' });
     // As a browser tells that a name of the list was taken.
     const first = await page.locator('#advertisers option').filter({ hasNotText: other }).first();
     await field.evaluate(
@@ -269,22 +264,66 @@ describe('a report', () => {
       (await first.getAttribute('value')) ?? '',
     );
     await page.waitForURL((url) => !url.hash.includes(`advertiserId=${other}&`));
-    // An incomplete period is not asked for.
-    await page.getByLabel('Period').selectOption({ label: 'Custom …' });
-    await held.waitFor();
-    await page.getByLabel('Period').selectOption('yesterday');
-    await held.waitFor({ state: 'detached' });
-    // Several advertisers take several calls.
-    await page.getByText('Several advertisers together').click();
-    await page.getByLabel('Another advertiser').fill(other);
-    await page.getByLabel('Another advertiser').press('Enter');
-    await page.getByLabel('Period').selectOption('last_7_days');
-    await held.waitFor();
-    expect(page.url()).toContain('_period=yesterday');
-    await page.getByRole('button', { name: 'Show the report' }).click();
-    await page.waitForURL(/advertiserId=\d&advertiserId=\d&.*_period=last_7_days/);
-    await held.waitFor({ state: 'detached' });
     expect(faults).toEqual([]);
+  });
+
+  it('of days of one’s own begins with the days that are shown; a day from the calendar is taken at once, a typed one when it is left', async () => {
+    const { page, faults } = await signedIn(explorer(MONTH), 'Team key', key);
+    const rows = page.getByRole('region', { name: 'Rows of the report' });
+    await rows.waitFor();
+    await page.getByLabel('Period').selectOption({ label: 'Custom …' });
+    await page.waitForURL(/dateFrom=\d{4}-\d\d-\d\d&dateTo=\d{4}-\d\d-\d\d$/);
+    await page.getByLabel('Last day').fill('2026-03-20');
+    const alert = page
+      .getByRole('alert')
+      .filter({ hasText: 'Not asked. The first day is after the last one.' });
+    await alert.waitFor();
+    expect(await rows.count()).toBe(0);
+    await page.getByLabel('First day').fill('2026-03-02');
+    await page.waitForURL(/dateFrom=2026-03-02&dateTo=2026-03-20$/);
+    expect(await alert.count()).toBe(0);
+    await rows.waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes(REPORT)) asked.push(request.url());
+    });
+    // In English the month is first.
+    await page.getByLabel('First day').focus();
+    await page.keyboard.type('03112026');
+    expect(asked).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/dateFrom=2026-03-11&dateTo=2026-03-20$/);
+    await expect.poll(() => asked.length).toBe(1);
+    await page.getByLabel('Last day').focus();
+    await page.keyboard.type('0312');
+    await page.getByLabel('First day').focus();
+    await page.waitForURL(/dateFrom=2026-03-11&dateTo=2026-03-12$/);
+    await expect.poll(() => asked.length).toBe(2);
+    expect(faults).toEqual([]);
+  });
+
+  it('shows the last of two choices that follow each other faster than an answer comes', async () => {
+    const { page } = await signedIn(explorer('#/pins'), 'Team key', key);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(/_period=last_30_days/, async (route) => {
+      await held;
+      await route.continue().catch(() => {});
+    });
+    await page.goto(explorer(`${CAMPAIGNS}&_period=yesterday`));
+    await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
+    await page.getByLabel('Period').selectOption('last_30_days');
+    await page.getByLabel('Campaign', { exact: true }).check();
+    await page.getByLabel('Period').selectOption('last_7_days');
+    await page.waitForURL(/byDate=1&byCampaign=1&_period=last_7_days$/);
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    await table.getByRole('columnheader', { name: 'Campaign name' }).waitFor();
+    const told = await table.locator('tbody').textContent();
+    release();
+    await page.unrouteAll({ behavior: 'wait' });
+    expect(await table.locator('tbody').textContent()).toBe(told);
   });
 
   it('that cannot be asked for takes the place of the one before, and says what to do', async () => {
@@ -293,7 +332,7 @@ describe('a report', () => {
     const rows = page.getByRole('region', { name: 'Rows of the report' });
     await rows.waitFor();
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill('zzz');
-    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.keyboard.press('Enter');
     const alert = page.getByRole('alert').filter({ hasText: 'Not asked.' });
     await alert
       .getByText(
@@ -305,7 +344,7 @@ describe('a report', () => {
     const offers = alert.getByRole('button');
     const [name = ''] = await offers.allInnerTexts();
     await page.getByRole('combobox', { name: /^Advertiser/ }).fill(name.slice(1, 6));
-    await page.getByRole('button', { name: 'Show the report' }).click();
+    await page.keyboard.press('Enter');
     await alert.getByText('Choose one whose name contains it, or enter an id.').waitFor();
     await offers.filter({ hasText: name }).click();
     await rows.waitFor();
@@ -641,9 +680,13 @@ describe('several advertisers', () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByText('No advertiser of your team is called zzz.').waitFor();
     expect(await page.locator('.chip').count()).toBe(0);
+    const asked: (string | null)[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === REPORT) asked.push(searchParams.get('advertiserId'));
+    });
     await page.getByLabel('Another advertiser').fill('2');
     await page.getByLabel('Another advertiser').press('Enter');
-    await page.getByRole('button', { name: 'Show the report' }).click();
     await page.waitForURL(/advertiserId=1&advertiserId=2&/);
     const table = page.getByRole('region', { name: 'Advertisers', exact: true });
     const lines = async () =>
@@ -653,6 +696,8 @@ describe('several advertisers', () => {
     await expect
       .poll(() => reach.allInnerTexts())
       .toEqual([expect.stringMatching(/^[\d,]+$/), expect.stringMatching(/^[\d,]+$/), 'no sum']);
+    // The one that was shown before is not asked again.
+    expect(asked).toEqual(['2']);
     await page.getByText('a person may be reached by several of them', { exact: false }).waitFor();
     await page.getByRole('button', { name: 'Advertisers', pressed: true }).waitFor();
     await seen.shots('explorer-several');

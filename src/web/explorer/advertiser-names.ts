@@ -6,6 +6,9 @@ import { isId } from './question.js';
 export type Advertisers = AnswerTo<'GET /gateway/v1/advertisers'>;
 export type Advertiser = Advertisers['advertisers'][number];
 
+/** How an `input` event says that a suggestion was taken; some browsers say nothing. */
+export const CHOSEN = 'insertReplacementText';
+
 /** Its name, with the id if another has the same; without a name the id. */
 export function labelOf({ id, name }: Advertiser, advertisers: readonly Advertiser[]): string {
   if (name === null) return String(id);

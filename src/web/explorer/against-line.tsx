@@ -1,6 +1,7 @@
 /** Chooses the other period of a comparison. */
 import { SelectLine } from '../ui/fields.js';
 import { choicesOf } from './against.js';
+import { DayInput } from './day-input.js';
 import type { Period, Viewed } from './question.js';
 
 interface LineProps extends Pick<Viewed, 'view' | 'setView'> {
@@ -46,8 +47,9 @@ interface DayProps {
 }
 
 const DayLine = ({ label, value, set }: DayProps) => (
+  // biome-ignore lint/a11y/noLabelWithoutControl: the control is in it
   <label class="row">
     <span class="small quiet">{label}</span>
-    <input type="date" value={value} onChange={({ currentTarget }) => set(currentTarget.value)} />
+    <DayInput is="date" {...{ value, set }} />
   </label>
 );

@@ -1,7 +1,8 @@
 /** Further advertisers of a report, as chips. */
+import type { TargetedInputEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button, Name } from '../ui/parts.js';
-import { type Advertiser, idIn } from './advertiser-names.js';
+import { type Advertiser, CHOSEN, idIn } from './advertiser-names.js';
 import { isId, MOST_ADVERTISERS } from './question.js';
 
 interface MoreProps {
@@ -16,9 +17,9 @@ interface MoreProps {
 export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps) {
   const [typed, setTyped] = useState('');
   const [fault, setFault] = useState('');
-  const add = () => {
-    // Several at once: ids or names, with commas between them.
-    const ids = typed.split(',').map((text) => idIn(text, advertisers));
+  /** @param text several at once: ids or names, with commas between them */
+  const add = (text: string) => {
+    const ids = text.split(',').map((text) => idIn(text, advertisers));
     const wrong = ids.find((id) => id !== '' && !isId(id));
     if (wrong !== undefined) return setFault(`No advertiser of your team is called ${wrong}.`);
     choose([...new Set([...chosen, ...ids])].filter((id) => id !== '' && id !== lead));
@@ -52,17 +53,18 @@ export function MoreAdvertisers({ chosen, choose, lead, advertisers }: MoreProps
         disabled={isFull}
         aria-invalid={fault !== ''}
         aria-describedby="no-advertiser"
-        onInput={({ currentTarget }) => {
-          setTyped(currentTarget.value);
+        onInput={({ currentTarget: { value }, inputType = CHOSEN }: TargetedInputEvent<HTMLInputElement>) => {
+          setTyped(value);
           setFault('');
+          if (inputType === CHOSEN) add(value);
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || typed === '') return;
           event.preventDefault();
-          add();
+          add(typed);
         }}
       />
-      <Button label="Add" disabled={isFull || typed.trim() === ''} act={add} />
+      <Button label="Add" disabled={isFull || typed.trim() === ''} act={() => add(typed)} />
       <span id="no-advertiser" class="fault" role="alert">
         <bdi>{fault}</bdi>
       </span>

@@ -1,4 +1,4 @@
-/** Why a submitted question cannot be asked; for a name that no advertiser has, those it may mean. */
+/** Why a question cannot be asked; for a name that no advertiser has, those it may mean. */
 import { Button, Name } from '../ui/parts.js';
 import { type Advertiser, labelOf, offersFor } from './advertiser-names.js';
 import { faultOf, isId, type Question } from './question.js';
@@ -18,7 +18,7 @@ export function NotAsked({ question, advertisers, choose }: NotAskedProps) {
       <p>
         <strong>Not asked.</strong>{' '}
         {!isName ? (
-          `${faultOf(question)} Then press Show the report.`
+          faultOf(question)
         ) : offers.length === 0 ? (
           <>
             No names of advertisers are known to your team yet, so <Name>{`“${typed}”`}</Name> cannot be

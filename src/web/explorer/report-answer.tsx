@@ -1,6 +1,6 @@
 /** The answer: its origin, warnings, chart and rows. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
 import { Button, Card, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
@@ -15,32 +15,54 @@ import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
 import { isAway, PlatformAway, useStaleWhy } from './platform-away.js';
-import { aboutPath, pathOf, type Viewed } from './question.js';
+import { aboutPath, type Period, pathOf, type Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
 import { CSV_LABEL, CSV_TITLE } from './several-csv.js';
-import { dayWords } from './spans.js';
+import { closedPeriod, dayWords } from './spans.js';
 import { useLater } from './use-later.js';
-import { type Shown, useReport } from './use-report.js';
+import { type Shown, shownPath, useReport } from './use-report.js';
+import type { LoadOf } from './use-several.js';
 
 interface ReportAnswerProps extends Viewed {
   /** Called with the name of an advertiser that had none. */
   readonly tell: (id: string, name: string) => void;
+  /** Called with the days of each report. */
+  readonly tellDays: (days: Period | null) => void;
 }
 
 export function ReportAnswer(props: ReportAnswerProps) {
-  return props.question.others.length === 0 ? <OneAnswer {...props} /> : <SeveralAnswer {...props} />;
+  const last = useRef<LoadOf<'loaded'> | null>(null);
+  // An advertiser that is added to one is asked alone.
+  return props.question.others.length === 0 ? (
+    <OneAnswer
+      {...props}
+      keep={(load) => {
+        last.current = load;
+      }}
+    />
+  ) : (
+    <SeveralAnswer {...props} known={last.current} />
+  );
 }
 
-function OneAnswer({ tell, ...props }: ReportAnswerProps) {
+interface OneProps extends ReportAnswerProps {
+  readonly keep: (load: LoadOf<'loaded'>) => void;
+}
+
+function OneAnswer({ tell, tellDays, keep, ...props }: OneProps) {
   const Panel = PANELS.get(props.view.panel);
   const loaded = useReport(props.question);
   const isForbidden = useIsForbidden();
   const later = useLater(props.question, loaded.value);
   const name = loaded.value === null ? null : nameIn(loaded.value);
   useEffect(() => {
-    if (name !== null && props.about.advertiser === null) tell(props.question.advertiserId, name);
+    if (loaded.value === null) return;
+    const { advertiserId: id } = props.question;
+    if (name !== null && props.about.advertiser === null) tell(id, name);
+    tellDays(closedPeriod(loaded.value.meta.period));
+    keep({ id, path: shownPath(props.question), is: 'loaded', report: loaded.value });
   }, [loaded.value]);
   if (isForbidden(loaded.error, props.question.advertiserId)) return <Forbidden {...props} />;
   if (isNotKnownThen(loaded.error) && props.question.asOf !== '')

@@ -1,92 +1,66 @@
 /** The form of a query. */
 import type { TargetedInputEvent } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Field, Fields } from '../ui/fields.js';
 import type { FieldSpec } from '../ui/form-values.js';
 import { NARROW, useMedia } from '../ui/media.js';
 import { Button } from '../ui/parts.js';
-import { type Advertiser, idIn, labelOf } from './advertiser-names.js';
+import { type Advertiser, CHOSEN, idIn, labelOf } from './advertiser-names.js';
 import { titleOf } from './columns.js';
+import { DayInput } from './day-input.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { NotAsked } from './not-asked.js';
 import { splitWords } from './pinned.js';
-import { faultOf, ofItsDays, PERIODS, periodThen, type Question, thenWords } from './question.js';
+import { faultOf, ofItsDays, PERIODS, type Period, periodThen, type Question, thenWords } from './question.js';
 import { dayWords, periodWords } from './spans.js';
 
-interface FormProps {
+interface FormProps extends Draft {
+  /** What is shown. */
   readonly question: Question;
   readonly endpoints: readonly Endpoint[];
   readonly advertisers: readonly Advertiser[];
-  readonly ask: (question: Question) => void;
+  /** The days of the last report; null: unknown. */
+  readonly daysNow: () => Period | null;
   /** Whether a phone shows one line in its place, which opens it. */
   readonly folds: boolean;
-  readonly standing: Standing;
-  readonly setStanding: (standing: Standing) => void;
 }
 
-/**
- * Of what the form has: `shown`; `held` until the button is pressed, with the report before still shown; `refused`, as it
- * cannot be asked: the report before is not shown.
- */
-export type Standing = 'shown' | 'held' | 'refused';
+export interface Draft {
+  /** What the form has. */
+  readonly draft: Question;
+  /** Whether that cannot be asked. */
+  readonly isRefused: boolean;
+  readonly choose: (part: Partial<Question>) => void;
+}
 
-/** What the form has, and what becomes of a change. */
-function useDraft({ question, ask, setStanding }: Pick<FormProps, 'question' | 'ask' | 'setStanding'>) {
-  const [draft, setDraft] = useState(question);
-  const [refused, setRefused] = useState<Question | null>(null);
-  const refuse = (asked: Question | null) => {
-    setRefused(asked);
-    setStanding(asked === null ? 'shown' : 'refused');
-  };
-  // The address has changed. A layout effect, as a later one would lose typed text.
+/** Each choice is asked at once, unless the whole cannot be: then it waits for another choice, or for another address. */
+export function useDraft(question: Question, ask: (question: Question) => void): Draft {
   const place = JSON.stringify(question);
-  useLayoutEffect(() => {
-    setDraft(question);
-    refuse(null);
-  }, [place]);
-  const change = (part: Partial<Question>) => {
-    const next = { ...draft, ...part };
-    setDraft(next);
-    if (refused === null) setStanding(JSON.stringify(next) === place ? 'shown' : 'held');
-    return next;
+  const [chosen, setChosen] = useState({ of: place, draft: question });
+  const draft = chosen.of === place ? chosen.draft : question;
+  return {
+    draft,
+    isRefused: faultOf(draft) !== null && JSON.stringify(draft) !== place,
+    choose: (part) => {
+      const next = { ...draft, ...part };
+      setChosen({ of: place, draft: next });
+      if (faultOf(next) === null && JSON.stringify(next) !== place) ask(next);
+    },
   };
-  // A choice is shown at once, unless the question is not complete, or takes long.
-  const choose = (part: Partial<Question>) => {
-    const next = change(part);
-    if (faultOf(next) !== null || next.others.length > 0 || next.asOf !== '') return;
-    refuse(null);
-    if (JSON.stringify(next) !== place) ask(next);
-  };
-  /** @returns whether it can be asked */
-  const submit = (asked: Question): boolean => {
-    const isWrong = faultOf(asked) !== null;
-    setDraft(asked);
-    refuse(isWrong ? asked : null);
-    if (!isWrong) ask(asked);
-    return !isWrong;
-  };
-  return { draft, refused, change, choose, submit };
 }
 
-export function ReportForm({ question, endpoints, advertisers, folds, ...props }: FormProps) {
-  const { draft, refused, change, choose, submit } = useDraft({ question, ...props });
+export function ReportForm(props: FormProps) {
+  const { draft, isRefused, choose, question, endpoints, advertisers, daysNow, folds } = props;
   const isFolding = useMedia(NARROW) && folds;
   const [isOpen, setIsOpen] = useState(false);
   const endpoint = endpoints.find(({ name }) => name === draft.endpoint);
   return (
-    <form
-      class="card report-form"
-      aria-label="Report"
-      onSubmit={(event) => {
-        event.preventDefault();
-        setIsOpen(!submit(draft));
-      }}
-    >
+    <form class="card report-form" aria-label="Report" onSubmit={(event) => event.preventDefault()}>
       {isFolding ? (
         <div class="asked">
           <bdi>{askedWords(question, advertisers)}</bdi>
-          <Button label="Change" aria-expanded={isOpen} act={() => setIsOpen(!isOpen)} />
+          <Button label={isOpen ? 'Done' : 'Change'} aria-expanded={isOpen} act={() => setIsOpen(!isOpen)} />
         </div>
       ) : null}
       {isFolding && !isOpen ? null : (
@@ -95,37 +69,30 @@ export function ReportForm({ question, endpoints, advertisers, folds, ...props }
           <AdvertiserField
             id={draft.advertiserId}
             advertisers={advertisers}
-            set={(advertiserId, isChosen) => (isChosen ? choose : change)({ advertiserId })}
+            set={(advertiserId) => choose({ advertiserId })}
           />
-          <Fields fields={[periodField(draft)]} values={{ ...draft }} set={choose} />
-          <Fields fields={draft.period === '' ? OWN_DAYS : []} values={{ ...draft }} set={change} />
+          <PeriodFields {...{ draft, choose, daysNow }} />
           <Fields fields={endpoint?.hasCurrency ? [CURRENCY] : []} values={{ ...draft }} set={choose} />
           <details open={question.others.length > 0}>
             <summary>Several advertisers together</summary>
             <MoreAdvertisers
               chosen={draft.others}
-              choose={(others) => change({ others })}
+              choose={(others) => choose({ others })}
               lead={draft.advertiserId}
               advertisers={advertisers}
             />
           </details>
           <Splits draft={draft} change={choose} names={endpoint?.splits ?? draft.splits} />
-          <EarlierFields asOf={draft.asOf} set={(asOf) => change({ asOf })} />
-          <div class="stack">
-            <Button label="Show the report" class="primary" />
-            <span role="status" class="small">
-              {props.standing === 'held' ? 'Not shown yet: press Show the report.' : null}
-            </span>
-          </div>
+          <EarlierFields asOf={draft.asOf} set={(asOf) => choose({ asOf })} />
         </div>
       )}
-      {refused === null ? null : (
+      {isRefused ? (
         <NotAsked
-          question={refused}
+          question={draft}
           advertisers={advertisers}
-          choose={(advertiserId) => setIsOpen(!submit({ ...refused, advertiserId }))}
+          choose={(advertiserId) => choose({ advertiserId })}
         />
-      )}
+      ) : null}
     </form>
   );
 }
@@ -145,19 +112,21 @@ function askedWords(question: Question, advertisers: readonly Advertiser[]): str
 interface AdvertiserProps {
   readonly id: string;
   readonly advertisers: readonly Advertiser[];
-  /** @param isChosen from the list, not typed */
-  readonly set: (id: string, isChosen: boolean) => void;
+  readonly set: (id: string) => void;
 }
 
-/** How an `input` event says that a suggestion was taken; some browsers say nothing. */
-const CHOSEN = 'insertReplacementText';
-
-/** Shows the name. It is empty while it has the focus, as a browser offers only what begins with the text. */
+/**
+ * Shows the name. It is empty while it has the focus, as a browser offers only what begins with the text. What is typed is
+ * taken by the Enter key or when the field is left.
+ */
 function AdvertiserField({ id, advertisers, set }: AdvertiserProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const known = advertisers.find((one) => String(one.id) === id);
   const name = known === undefined ? id : labelOf(known, advertisers);
   const help = known === undefined || name === id ? 'A name from the list, or an id.' : `Id ${id}`;
+  const take = (text: string | null) => {
+    if (text !== null && text.trim() !== '') set(idIn(text, advertisers));
+  };
   return (
     <Field label="Advertiser" help={help}>
       <input
@@ -168,13 +137,15 @@ function AdvertiserField({ id, advertisers, set }: AdvertiserProps) {
         placeholder={name}
         onFocus={() => setTyped('')}
         onBlur={() => {
-          // Some browsers do not say that a suggestion was taken; what is typed is whole when the field is left.
-          if (typed !== null && typed.trim() !== '') set(idIn(typed, advertisers), true);
+          take(typed);
           setTyped(null);
+        }}
+        onKeyDown={({ key }) => {
+          if (key === 'Enter') take(typed);
         }}
         onInput={({ currentTarget: { value }, inputType = CHOSEN }: TargetedInputEvent<HTMLInputElement>) => {
           setTyped(value);
-          if (value.trim() !== '') set(idIn(value, advertisers), inputType === CHOSEN);
+          if (inputType === CHOSEN) take(value);
         }}
       />
       <datalist id="advertisers">
@@ -188,24 +159,15 @@ function AdvertiserField({ id, advertisers, set }: AdvertiserProps) {
   );
 }
 
-const OWN_DAYS: readonly FieldSpec[] = [
-  { name: 'dateFrom', label: 'First day', is: 'date', required: true },
-  { name: 'dateTo', label: 'Last day', is: 'date', required: true },
-];
 const CURRENCY: FieldSpec = {
   name: 'spentBased',
   label: 'Currency',
   options: [
-    ['', 'As sent'],
+    ['', 'As the platform sends it'],
     ['usd', 'US dollars'],
     ['local', "Advertiser's currency"],
   ],
 };
-
-const EARLIER: readonly FieldSpec[] = [
-  { name: 'day', label: 'As they were on', is: 'date', help: 'Empty: the numbers of now.' },
-  { name: 'time', label: 'At a time (UTC)', is: 'time', help: 'Empty: the end of that day.' },
-];
 
 interface EarlierProps {
   readonly asOf: string;
@@ -215,16 +177,17 @@ interface EarlierProps {
 /** A day and its time in one value, as the gateway takes it. */
 function EarlierFields({ asOf, set }: EarlierProps) {
   const [day = '', time = ''] = asOf.split('T');
-  const values = { day, time: time.slice(0, 5) };
+  const minute = time.slice(0, 5);
+  const setBoth = (day: string, time: string) => set(time === '' ? day : `${day}T${time}`);
   return (
-    <Fields
-      fields={EARLIER}
-      values={values}
-      set={(part) => {
-        const next = { ...values, ...part };
-        set(next.time === '' ? next.day : `${next.day}T${next.time}`);
-      }}
-    />
+    <>
+      <Field label="As they were on" help="Empty: the numbers of now.">
+        <DayInput is="date" value={day} set={(day) => setBoth(day, minute)} />
+      </Field>
+      <Field label="At a time (UTC)" help="Empty: the end of that day.">
+        <DayInput is="time" value={minute} set={(time) => setBoth(day, time)} />
+      </Field>
+    </>
   );
 }
 
@@ -243,6 +206,33 @@ function reportField({ endpoint }: Question, endpoints: readonly Endpoint[]): Fi
     }),
     help: endpoint,
   };
+}
+
+/** Days of one's own begin with those that are shown. */
+function PeriodFields({ draft, choose, daysNow }: Pick<FormProps, 'draft' | 'choose' | 'daysNow'>) {
+  const { period, dateFrom, dateTo } = draft;
+  return (
+    <>
+      <Fields
+        fields={[periodField(draft)]}
+        values={{ period }}
+        set={({ period }) => {
+          const days = period === '' ? daysNow() : null;
+          choose({ period: String(period), dateFrom: days?.from ?? '', dateTo: days?.to ?? '' });
+        }}
+      />
+      {period === '' ? (
+        <>
+          <Field label="First day">
+            <DayInput is="date" value={dateFrom} set={(dateFrom) => choose({ dateFrom })} />
+          </Field>
+          <Field label="Last day">
+            <DayInput is="date" value={dateTo} set={(dateTo) => choose({ dateTo })} />
+          </Field>
+        </>
+      ) : null}
+    </>
+  );
 }
 
 function periodField(draft: Question): FieldSpec {

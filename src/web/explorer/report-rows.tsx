@@ -126,7 +126,7 @@ export type StaleWhy = 'away' | 'refreshed' | null;
 
 const STALE_WORDS = {
   away: 'the platform does not answer. Newer ones are shown when it does.',
-  refreshed: 'they are being refreshed. Show the report again in a moment.',
+  refreshed: 'they are being refreshed. Reload the page in a moment.',
 } as const;
 
 /** Warnings about the numbers. */

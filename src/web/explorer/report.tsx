@@ -1,5 +1,5 @@
 /** The form of a query, and below it the answer. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Empty, Looking } from '../ui/parts.js';
 import { go, useRoute } from '../ui/route.js';
 import { useGet } from '../ui/session.js';
@@ -8,6 +8,7 @@ import { type Described, endpointsOf, endpointTitle, firstQuestion } from './end
 import {
   faultOf,
   keptOf,
+  type Period,
   type Question,
   readQuestion,
   readView,
@@ -15,7 +16,7 @@ import {
   type SetView,
 } from './question.js';
 import { ReportAnswer } from './report-answer.js';
-import { ReportForm, type Standing } from './report-form.js';
+import { ReportForm, useDraft } from './report-form.js';
 import { useAdvertisers, useTeam } from './team.js';
 
 export function ReportSection() {
@@ -27,7 +28,7 @@ export function ReportSection() {
   const asked = readQuestion(query);
   const view = readView(query);
   const fault = asked === null ? null : faultOf(asked);
-  const [standing, setStanding] = useState<Standing>('shown');
+  const daysNow = useRef<Period | null>(null);
   const only = session.advertisers === '*' ? undefined : session.advertisers[0];
   const start = firstQuestion(endpoints, String(advertisers[0]?.id ?? only ?? ''));
   const isReady = !described.loading && !loading;
@@ -40,6 +41,7 @@ export function ReportSection() {
     if (asked !== null) go(reportHref(asked, { ...view, ...part }), replace);
   };
   const question = asked ?? start;
+  const drafted = useDraft(question, (asks) => go(reportHref(asks, keptOf(view, asks))));
   const endpoint = endpoints.find(({ name }) => name === question.endpoint);
   const about = {
     title: endpointTitle(question.endpoint),
@@ -53,25 +55,29 @@ export function ReportSection() {
       lead="Choose a report, an advertiser and a period. The address of the page can be shared."
     >
       <ReportForm
-        question={question}
-        endpoints={endpoints}
-        advertisers={advertisers}
-        {...{ standing, setStanding }}
-        ask={(asks) => go(reportHref(asks, keptOf(view, asks)))}
+        {...drafted}
+        {...{ question, endpoints, advertisers }}
+        daysNow={() => daysNow.current}
         folds={asked !== null && fault === null}
       />
-      {standing === 'refused' ? null : asked === null ? (
+      {drafted.isRefused ? null : asked === null ? (
         isReady && !starts ? (
           <Empty>
             No report of your team has named an advertiser yet. Enter the id of one above, as the platform's
-            dashboard shows it, and press Show the report.
+            dashboard shows it, and press Enter.
           </Empty>
         ) : (
           <Looking>Loading the report …</Looking>
         )
       ) : fault === null ? (
-        <div class={standing === 'held' ? 'stack held' : 'stack'}>
-          <ReportAnswer about={about} tell={tell} question={asked} view={view} setView={setView} />
+        <div class="stack">
+          <ReportAnswer
+            {...{ about, tell, view, setView }}
+            question={asked}
+            tellDays={(days) => {
+              daysNow.current = days;
+            }}
+          />
         </div>
       ) : (
         <p class="note warn" role="status">

@@ -6,29 +6,37 @@ import { useIsForbidden } from './forbidden.js';
 import { isNotKnownThen } from './not-known-then.js';
 import { counted } from './numbers.js';
 import { KnownOfAll, useStaleWhy } from './platform-away.js';
-import type { Viewed } from './question.js';
+import type { Period, Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { combine } from './several.js';
 import { SeveralCsv } from './several-csv.js';
 import { Progress } from './several-progress.js';
 import { AdvertisersTable } from './several-table.js';
-import { isOpen, partsOf, useSeveral } from './use-several.js';
+import { closedPeriod } from './spans.js';
+import { isOpen, type Load, partsOf, useSeveral } from './use-several.js';
 
 interface SeveralProps extends Viewed {
   /** Called with the name of each advertiser that has one. */
   readonly tell: (id: string, name: string) => void;
+  /** Called with the days of the report. */
+  readonly tellDays: (days: Period | null) => void;
+  /** One that is loaded already. */
+  readonly known: Load | null;
 }
 
-export function SeveralAnswer({ tell, ...props }: SeveralProps) {
+export function SeveralAnswer({ tell, tellDays, known, ...props }: SeveralProps) {
   const { question } = props;
   const { nameOf } = props.about;
-  const several = useSeveral(question);
+  const several = useSeveral(question, known);
   const isForbidden = useIsForbidden();
   const parts = useMemo(() => partsOf(several.loads, nameOf), [several.loads, nameOf]);
   useEffect(() => {
     for (const { id, name } of parts) if (name !== null) tell(id, name);
   }, [parts]);
   const report = useMemo(() => (parts.length === 0 ? null : combine(parts)), [parts]);
+  useEffect(() => {
+    if (report !== null) tellDays(closedPeriod(report.meta.period));
+  }, [report]);
   const [first, ...others] = parts.map(({ id }) => id);
   const why = useStaleWhy(
     several.loads.flatMap((load) => (load.is === 'loaded' ? load.report.answered : [])),

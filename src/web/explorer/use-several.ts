@@ -5,12 +5,15 @@ import { nameIn, type Part } from './several.js';
 import { useTeam } from './team.js';
 import { loadReport, type Shown, shownPath } from './use-report.js';
 
-export type Load = Readonly<{ id: string }> &
+/** Path: of its call. */
+export type Load = Readonly<{ id: string; path: string }> &
   (
     | { readonly is: 'waiting' | 'loading' | 'stopped' }
     | { readonly is: 'failed'; readonly error: unknown }
     | { readonly is: 'loaded'; readonly report: Shown }
   );
+
+export type LoadOf<Is extends Load['is']> = Extract<Load, { readonly is: Is }>;
 
 export interface Several {
   /** In the order of the question. */
@@ -21,15 +24,20 @@ export interface Several {
   readonly resume: () => void;
 }
 
-export function useSeveral(question: Question): Several {
+/** @param known a report that is loaded already. What another question has in common with it, and with the one before, is kept */
+export function useSeveral(question: Question, known: Load | null = null): Several {
   const { api } = useTeam();
   const parts = useMemo(
     () => eachOf(question).map((one) => ({ id: one.advertiserId, path: shownPath(one) })),
     [JSON.stringify(question)],
   );
-  const start = (): Load[] => parts.map(({ id }) => ({ id, is: 'waiting' }));
-  const [{ of, loads }, setState] = useState({ of: parts, loads: start() });
-  const current = of === parts ? loads : start();
+  const startFrom = (was: readonly (Load | null)[]): Load[] =>
+    parts.map(
+      (part) =>
+        was.find((one) => one?.is === 'loaded' && one.path === part.path) ?? { ...part, is: 'waiting' },
+    );
+  const [{ of, loads }, setState] = useState({ of: parts, loads: startFrom([known]) });
+  const current = useMemo(() => (of === parts ? loads : startFrom(loads)), [of, loads, parts]);
   const [turn, setTurn] = useState({ of: parts, isOn: true });
   // Another question starts at once.
   const isOn = turn.isOn || turn.of !== parts;
@@ -38,23 +46,24 @@ export function useSeveral(question: Question): Several {
     const { signal } = ending;
     const set = (load: Load) =>
       setState((was) => {
-        const now = was.of === parts ? was.loads : start();
+        const now = was.of === parts ? was.loads : startFrom(was.loads);
         return { of: parts, loads: now.map((one) => (one.id === load.id ? load : one)) };
       });
     const loaded = new Set(current.flatMap(({ id, is }) => (is === 'loaded' ? id : [])));
     const left = parts.filter(({ id }) => !loaded.has(id));
     // A stop keeps what failed, with its reason.
     const failed = new Set(current.flatMap(({ id, is }) => (is === 'failed' ? id : [])));
-    for (const { id } of left) if (isOn || !failed.has(id)) set({ id, is: isOn ? 'waiting' : 'stopped' });
+    for (const part of left)
+      if (isOn || !failed.has(part.id)) set({ ...part, is: isOn ? 'waiting' : 'stopped' });
     const run = async () => {
-      for (const { id, path } of left) {
+      for (const part of left) {
         if (signal.aborted) return;
-        set({ id, is: 'loading' });
+        set({ ...part, is: 'loading' });
         try {
-          const report = await loadReport(api, path, signal);
-          if (!signal.aborted) set({ id, is: 'loaded', report });
+          const report = await loadReport(api, part.path, signal);
+          if (!signal.aborted) set({ ...part, is: 'loaded', report });
         } catch (error) {
-          if (!signal.aborted) set({ id, is: 'failed', error });
+          if (!signal.aborted) set({ ...part, is: 'failed', error });
         }
       }
     };
