@@ -83,6 +83,18 @@ it.each([
   ['Campaign not contains acme', [7, 8]],
   ['not acme', [7, 8]],
   ['not', []],
+  ['clicks < 4 or clicks > 2000', [7, 9]],
+  ['campaign = bread & butter or Campaign ~ acme || campaign = x and clicks > 2000', [9]],
+  ['Campaign in bread & butter, Spring=Summer', [7, 8]],
+  ['campaign in "Acme, A > B", zzz and clicks > 4', [9]],
+  ['Campaign name not in (spring=summer, "bread & butter")', [9]],
+  ['not campaign in(“Acme, A > B”)', [7, 8]],
+  ['campaign in spring=summer, bread & butter, clicks > 4', [8]],
+  ['campaign in spring=summer, ', [7]],
+  ['campaign id in 7,9', [7, 9]],
+  ['date in 2026-10, 2026-11-18 acme', [9]],
+  ['spend > 1 and cost < 100', [9]],
+  ['imps > 1000 CTR < 0.5', [9]],
   [' ', [7, 8, 9]],
 ])('a filter of %j finds the rows of it', (filter, expected) => {
   expect(found(filter)).toEqual(expected);
@@ -92,8 +104,15 @@ it.each([
   ['clicks>>4', '“>>” is not understood: write >, >=, <, <=, =, != or between.'],
   ['clicks between 4', '“between” needs two values with “and”: Clicks between … and ….'],
   ['clicks between 4 and x', '“x” is no number: write one such as 1000, 1,000 or 0.5.'],
-  ['not klicks > 10', `No column is called “klicks”; ${COLUMNS}.`],
-  ['acme klicks > 10', `No column is called “klicks”; ${COLUMNS}.`],
+  ['not klicks > 10', `No column is called “klicks”: did you mean Clicks? C${COLUMNS.slice(1)}.`],
+  ['Impresions > 10', `No column is called “Impresions”: did you mean Impressions? C${COLUMNS.slice(1)}.`],
+  ['acme budget > 10', `No column is called “budget”; ${COLUMNS}.`],
+  ['campaign in ,', 'A text is missing in the list after Campaign name in.'],
+  [
+    'date in 2026-11-18, tomorrow',
+    '“tomorrow” is no date: write a day such as 2026-11-20, or a month such as 2026-11.',
+  ],
+  ['clicks in 3, 1000', '“in” is for texts, ids and days: write Clicks = or Clicks between … and ….'],
   ['clicks > 4 < 9', `A column is missing before “<”; ${COLUMNS}.`],
   ['clicks > abc', '“abc” is no number: write one such as 1000, 1,000 or 0.5.'],
   ['clicks > 1k', '“1k” is no number: write one such as 1000, 1,000 or 0.5.'],
@@ -114,7 +133,12 @@ it.each([
   ['clicks > 5%', '“5%” has %, but Clicks is no percentage: write the number alone.'],
   ['clicks > $5', '“$5” does not fit: Clicks is not in $; write the number alone.'],
   ['spent > 5 €', '“5 €” does not fit: Spent is not in €; write the number alone.'],
-  ['clicks > 4 or clicks < 2', '“or” is not possible: all conditions apply together.'],
+  ...['clicks > 4 or spent < 2', 'campaign = bread or acme', 'clicks > 4 or', 'or clicks > 4'].map(
+    (filter) => [
+      filter,
+      '“or” joins conditions of one column only; of several values write a list: Campaign name in A, B.',
+    ],
+  ),
 ])('a filter of %j is refused with the part that is not understood, and no row is shown', (filter, fault) => {
   expect(filtered(filter)).toMatchObject({ rows: [], fault, understood: null });
 });
@@ -128,6 +152,10 @@ it.each([
   ['campaign id = 1000', 'Campaign id = 1000'],
   ['bread and butter', '“bread” and “butter” and “and”'],
   ['clicks between 10 and 1,000', 'Clicks ≥ 10 and Clicks ≤ 1,000'],
+  ['campaign in Acme B, "c, d"', 'Campaign name in “Acme B”, “c, d”'],
+  ['date not in 2026-11-18, 2026-12', 'not (Date in 2026-11-18, 2026-12)'],
+  ['clicks < 4 or clicks > 10 or clicks = 5 acme', '(Clicks < 4 or Clicks > 10 or Clicks = 5) and “acme”'],
+  ['cost > 3', 'Spent > $3'],
   ['not "a b" clicks != 4', 'not (“a b”) and not (Clicks = 4)'],
 ])('a filter of %j says what of it is understood', (filter, understood) => {
   expect(filtered(filter)).toMatchObject({ fault: null, understood });
@@ -220,6 +248,9 @@ it('any text comes to an end: as rows, or as a fault without rows', () => {
     'or',
     'contains ',
     'between ',
+    'in ',
+    '(',
+    ')',
     ' and ',
     'not ',
     '“',

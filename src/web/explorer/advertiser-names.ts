@@ -1,6 +1,7 @@
 /** Names of advertisers in fields: from an id to a label, and back. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { sortedBy } from '../ui/sort.js';
+import { likeness } from './likeness.js';
 import { isId } from './question.js';
 
 export type Advertisers = AnswerTo<'GET /gateway/v1/advertisers'>;
@@ -42,18 +43,6 @@ export function offersFor(text: string, advertisers: readonly Advertiser[]) {
   const words = text.toLowerCase().split(/\s+/);
   const containing = named.filter((one) => words.every((word) => labelIn(one).includes(word)));
   if (containing.length > 0) return { contain: true, offers: containing.slice(0, MOST_OFFERS) };
-  const nearest = sortedBy(named, (one) => likeness(text.toLowerCase(), labelIn(one)), true);
+  const nearest = sortedBy(named, (one) => likeness(text, labelIn(one)), true);
   return { contain: false, offers: nearest.slice(0, MOST_OFFERS) };
-}
-
-/** The share of pairs of letters that both have, 0 to 1. */
-function likeness(one: string, other: string): number {
-  const pairsOf = (text: string) => [...text].slice(1).map((letter, index) => text.charAt(index) + letter);
-  const [pairs, others] = [pairsOf(one), pairsOf(other)];
-  const shared = pairs.filter((pair) => {
-    const at = others.indexOf(pair);
-    if (at >= 0) others.splice(at, 1);
-    return at >= 0;
-  });
-  return shared.length / Math.max(1, pairs.length + others.length);
 }

@@ -1,5 +1,6 @@
 /** The filter of a table: texts, and conditions such as `clicks > 1,000 and not campaign contains brand`. Pure. */
 import { currencyOf, type ReportColumn } from './columns.js';
+import { COMPARED, columnAt, comparedAt, NO_BRACKETS, unknownIn, WORD } from './filter-columns.js';
 import type { numbersIn } from './numbers.js';
 import { type Cell, cellOf, type Row } from './parse.js';
 
@@ -25,10 +26,10 @@ interface Reading {
 
 type Test = (row: Row) => boolean;
 
-/** A part of a filter, and where it ends. */
-type Part = Readonly<
-  { end: number; test: Test; told: string; column: string | null } | { end: number; fault: string }
->;
+/** A part of a filter that is understood, and where it ends. */
+type Read = Readonly<{ end: number; test: Test; told: string; column: string | null }>;
+
+type Part = Read | Readonly<{ end: number; fault: string }>;
 
 /** From an address it may be of any length, and reading takes the square of it. */
 const MAX_CHARS = 1000;
@@ -41,24 +42,25 @@ export function filterRows(filter: string, reading: Reading): Filtered {
     return refused(`The filter is longer than ${MAX_CHARS} characters: write a shorter one.`);
   const parts: Part[] = [];
   const joints: string[] = [];
+  /** By the place of the part behind it. */
+  const ors = new Map<number, string>();
   for (let at = 0; at < filter.length; ) {
     const rest = filter.slice(at);
     const [gap = ''] = /^[\s,;]+/.exec(rest) ?? [];
     const [joint = ''] = gap === '' ? (/^(?:(?:and|or)(?=\s|$)|&+|\|+)/i.exec(rest) ?? []) : [];
     if (joint !== '') joints.push(joint);
+    if (/[o|]/i.test(joint)) ors.set(parts.length, joint);
     const part = gap + joint === '' ? partAt(filter, at, reading) : null;
     if (part !== null) parts.push(part);
     at = part?.end ?? at + gap.length + joint.length;
   }
   for (const part of parts) if ('fault' in part) return refused(part.fault);
   const read = parts.flatMap((part) => ('test' in part ? part : []));
-  const either = joints.find((joint) => /[o|]/i.test(joint));
   const compared = read.flatMap(({ column }) => column ?? []);
   const hasConditions = compared.length > 0;
-  if (hasConditions && either !== undefined)
-    return refused(`“${either}” is not possible: all conditions apply together.`);
   // Among texts alone they are texts, too.
-  const all = [...read, ...(hasConditions ? [] : joints.map((joint) => textPart(joint, 0)))];
+  const all = hasConditions ? joined(read, ors) : [...read, ...joints.map((joint) => textPart(joint, 0))];
+  if (all === null) return refused(noOr([...ors.values()].join(), compared, reading.columns));
   return {
     rows: all.length === 0 ? rows : rows.filter((row) => all.every(({ test }) => test(row))),
     fault: null,
@@ -67,13 +69,32 @@ export function filterRows(filter: string, reading: Reading): Filtered {
   };
 }
 
-const WORD = /^(?:[^\s<>=≤≥≠~]+?(?=[,;]*(?:$|\s|!?[<>=≤≥≠~]))|[<>=≤≥≠~]+)/;
-const COMPARED = /^\s*(!?[<>=≤≥≠~]+)\s*/;
-/** Behind the name of a column; elsewhere they are texts. */
-const VERB = /^\s+((?:not\s+)?(?:contains|between))\s+/i;
-const comparedAt = (text: string) => COMPARED.exec(text) ?? VERB.exec(text);
+/** Of conditions of one column with “or” between them one must apply. @returns null: “or” stands elsewhere */
+function joined(read: readonly Read[], ors: ReadonlyMap<number, string>): Read[] | null {
+  const all: Read[] = [];
+  for (const [place, part] of read.entries()) {
+    const before = ors.has(place) ? all.pop() : undefined;
+    if (ors.has(place) && (part.column === null || before?.column !== part.column)) return null;
+    all.push(before === undefined ? part : eitherOf(before, part));
+  }
+  return ors.has(read.length) ? null : all;
+}
+
+const eitherOf = (one: Read, other: Read): Read => ({
+  ...other,
+  test: (row) => one.test(row) || other.test(row),
+  told: `(${one.told.replace(/^\((.* or .*)\)$/, '$1')} or ${other.told})`,
+});
+
+function noOr(or: string, compared: readonly string[], columns: readonly ReportColumn[]): string {
+  const texts = columns.filter(({ name, numeric }) => !numeric && name !== 'date');
+  const listed =
+    texts.find(({ name }) => compared.includes(name)) ?? texts.find(({ name }) => name.endsWith('Name'));
+  return `“${or}” joins conditions of one column only; of several values write a list: ${listed?.title ?? 'Campaign'} in A, B.`;
+}
+
 /** In the quotation marks of a keyboard or of a phone. */
-const QUOTED = /^(?:(["'])(.+?)\1|“(.+?)”)(?=$|[\s,;&])/;
+const QUOTED = /^(?:(["'])(.+?)\1|“(.+?)”)(?=$|[\s,;&)])/;
 
 const textPart = (text: string, end: number) => ({
   end,
@@ -118,43 +139,6 @@ function plainAt(filter: string, at: number, reading: Reading): Part {
   return reading.rows.some(text.test) ? text : part;
 }
 
-/** Shorter beginnings of a name are texts. */
-const FEWEST_LETTERS = 3;
-
-/** The column whose name, as its head or the platform has it, or the beginning of its head, stands before a comparison. */
-function columnAt(
-  text: string,
-  columns: readonly ReportColumn[],
-): { readonly of: ReportColumn; readonly label: string } | null {
-  const lower = text.toLowerCase();
-  const labels = columns.flatMap((of) => [of.title, of.name].map((label) => ({ of, label })));
-  const found = labels.filter(
-    ({ label }) => lower.startsWith(label.toLowerCase()) && comparedAt(text.slice(label.length)) !== null,
-  );
-  const [longest] = found.sort((a, b) => b.label.length - a.label.length);
-  if (longest !== undefined) return longest;
-  const [label = ''] = WORD.exec(text) ?? [];
-  if (label.length < FEWEST_LETTERS || comparedAt(text.slice(label.length)) === null) return null;
-  // An id stands behind its name, without a head.
-  const hasName = ({ name }: ReportColumn) =>
-    name.endsWith('Id') && columns.some((other) => other.name === name.replace(/Id$/, 'Name'));
-  const [of, ...more] = columns.filter(
-    (one) => one.title.toLowerCase().startsWith(label.toLowerCase()) && !hasName(one),
-  );
-  return of === undefined || more.length > 0 ? null : { of, label };
-}
-
-const NO_BRACKETS =
-  'Brackets are not possible; write the conditions one after another with “and”: all of them apply.';
-
-function unknownIn(name: string, signs: string, columns: readonly ReportColumn[]): string {
-  const known = columns.map(({ title }) => title).join(', ');
-  if (name.startsWith('(')) return NO_BRACKETS;
-  if (name === '') return `A column is missing before “${signs}”; columns are ${known}.`;
-  const many = columns.filter(({ title }) => title.toLowerCase().startsWith(name.toLowerCase())).length > 1;
-  return `${many ? 'Several columns begin with' : 'No column is called'} “${name}”; columns are ${known}.`;
-}
-
 const COMPARE: Readonly<Record<string, <T extends number | string>(a: T, b: T) => boolean>> = {
   '>': (a, b) => a > b,
   '<': (a, b) => a < b,
@@ -177,6 +161,7 @@ const NEGATED: Readonly<Record<string, string>> = { '!=': '=', '<>': '=', '≠':
 function comparisonAt(...[filter, at, column, signs, reading]: Parameters<typeof conditionAt>): Part {
   const plain = NEGATED[signs] ?? signs.replace(/^not\s+/i, '');
   if (plain !== signs) return negated(comparisonAt(filter, at, column, plain, reading));
+  if (/^in$/i.test(signs)) return listAt(filter, at, column, reading);
   if (!/^between$/i.test(signs)) return conditionAt(filter, at, column, signs, reading);
   const low = conditionAt(filter, at, column, '>=', reading);
   if ('fault' in low) return low;
@@ -189,6 +174,41 @@ function comparisonAt(...[filter, at, column, signs, reading]: Parameters<typeof
     ...high,
     test: (row) => low.test(row) && high.test(row),
     told: `${low.told} and ${high.told}`,
+  };
+}
+
+/** An item without quotation marks that no row has. */
+const ITEM = /^.*?(?=\s*(?:$|[,;)&|]|\s(?:and|or)(?:\s|$)))/i;
+
+/** One of several texts, ids or days, with commas between them. @param at where the first begins, or its bracket */
+function listAt(filter: string, at: number, column: ReportColumn, { rows, columns }: Reading): Part {
+  const { name, title, numeric } = column;
+  const isDate = name === 'date';
+  const wrong = (fault: string): Part => ({ end: at, fault });
+  if (numeric) return wrong(`“in” is for texts, ids and days: write ${title} = or ${title} between … and ….`);
+  const texts: string[] = [];
+  let end = at + (/^\(?\s*/.exec(filter.slice(at))?.[0].length ?? 0);
+  for (let hasMore = true; hasMore; ) {
+    const rest = filter.slice(end);
+    const [quote, , straight, curly] = QUOTED.exec(rest) ?? [];
+    const item = quote ?? (writtenOf(rest, rows, name) || (ITEM.exec(rest)?.[0] ?? ''));
+    const text = (straight ?? curly ?? item).trim();
+    if (text === '') return wrong(`A ${isDate ? 'date' : 'text'} is missing in the list after ${title} in.`);
+    if (isDate && !DAYS.test(text)) return wrong(noDate(text));
+    texts.push(text);
+    end += item.length;
+    const behind = /^\s*,\s*(?=\S)/.exec(filter.slice(end))?.[0] ?? '';
+    // Behind a comma another condition may stand.
+    hasMore = behind !== '' && columnAt(filter.slice(end + behind.length), columns) === null;
+    if (hasMore) end += behind.length;
+  }
+  const isIt = (cell: string) =>
+    texts.some((text) => (isDate ? cell.startsWith(text) : plain(cell) === plain(text)));
+  return {
+    end: end + (/^\s*\)/.exec(filter.slice(end))?.[0].length ?? 0),
+    test: (row) => isIt(textOf(cellOf(row, name))),
+    told: `${title} in ${texts.map((text) => (isDate ? text : `“${text}”`)).join(', ')}`,
+    column: name,
   };
 }
 
@@ -248,6 +268,9 @@ const unknownSign = (signs: string) => `“${signs}” is not understood: write 
 /** A day, a month or a year. */
 const DAYS = /^\d{4}(-\d\d(-\d\d)?)?$/;
 
+const noDate = (text: string) =>
+  `“${text}” is no date: write a day such as 2026-11-20, or a month such as 2026-11.`;
+
 /** As texts are compared: without regard to case and surrounding space. */
 const plain = (text: string): string => text.trim().toLowerCase();
 
@@ -296,7 +319,7 @@ function textAt(
   if (name === 'date' && compare !== undefined)
     return DAYS.test(text)
       ? part(`${SHOWN[sign] ?? sign} ${text}`, (cell) => compare(cell.slice(0, text.length), text))
-      : wrong(`“${text}” is no date: write a day such as 2026-11-20, or a month such as 2026-11.`);
+      : wrong(noDate(text));
   if (sign === '=') return part(`= “${text.trim()}”`, (cell) => plain(cell) === plain(text));
   if (sign !== 'contains')
     return wrong(
