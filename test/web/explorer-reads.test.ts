@@ -84,10 +84,21 @@ it('a person whose filter is not understood reads which part, and what to write;
   const { page, axe, faults } = await explorer(
     'byDate=1&byCampaign=1&_period=last_7_days&filter=klicks%3E10',
   );
-  await page.getByText(/^No column is called “klicks”; columns are .*Clicks.*CTR/).waitFor();
+  await page
+    .getByText(/^No column is called “klicks”: did you mean Clicks\? Columns are .*Clicks.*CTR/)
+    .waitFor();
   await page.getByText('The filter is not understood, so no rows are shown. Correct it above.').waitFor();
   expect(await axe()).toEqual([]);
-  await page.getByText(/^Text or conditions: Date\s>=\s2026-11-20 and /).waitFor();
+  // With columns of the table.
+  const example = page.getByText(
+    'Text or conditions: Date >= 2026-11-20 and Impressions between 10 and 999 and Campaign name in "A", "B" and not Campaign name contains brand',
+  );
+  await example.waitFor();
+  await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
+  await page.getByLabel('Filter').fill('Date >= 2020-11-10 and "2"');
+  await page
+    .getByText(/^Understood: Date ≥ 2020-11-10 and “2”\. A week counts by its first day\. Only/)
+    .waitFor();
   await page.getByLabel('Filter').fill('Clicks > 1,000,000,000 and CTR >= 0.5%');
   await page.getByText('No row matches the filter.', { exact: true }).waitFor();
   expect(await page.getByText('not understood').count()).toBe(0);

@@ -127,7 +127,11 @@ describe('a report', () => {
     await page.getByLabel('Filter').fill('clicks>10');
     await page.getByText(/^\d+ of \d+ rows$/).waitFor();
     await page.getByRole('rowheader', { name: /^Sum of/ }).waitFor();
-    await page.getByText('Understood: Clicks > 10', { exact: true }).waitFor();
+    await page
+      .getByText(
+        'Understood: Clicks > 10. Only this table is filtered: totals and charts above are of all rows.',
+      )
+      .waitFor();
     await page.getByLabel('Measure').selectOption('reach');
     await page.getByText(/lines stand side by side/).waitFor();
     // The latest days first: their tags need room, too.
@@ -181,6 +185,7 @@ describe('a report', () => {
     await page.setViewportSize({ width: 390, height: 844 });
     const row = page.locator('.grid-table .line').first();
     await expect.poll(() => row.locator('td').nth(1).textContent()).toMatch(/^[\d,]+$/);
+    await page.getByText(/^\d+ rows by week, of \d+ by day$/).waitFor();
     const [held = ''] = await row.locator('td').allInnerTexts();
     const [date = '', part = '', name = ''] = held.split('\n').map((line) => line.trim());
     expect([date, part]).toEqual([
@@ -713,6 +718,21 @@ describe('several advertisers', () => {
     const ids = rows.map((row) => row[head.indexOf('advertiserId')]);
     expect(new Set(ids)).toEqual(new Set(['1', '2']));
     expect(faults).toEqual([]);
+  });
+
+  it('by date and campaign have all columns of their rows in view at 1280 pixels; long names are cut', async () => {
+    const { page } = await signedIn(explorer(`${SEVERAL}&byCampaign=1`), 'Team key', limited);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const table = page.getByRole('region', { name: 'Rows of the report' });
+    await table.getByRole('columnheader', { name: 'CPM' }).waitFor();
+    await page.getByText('asking for').waitFor({ state: 'detached' });
+    await expect.poll(() => table.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+    const numbers = table.locator('.line .number');
+    expect(
+      await numbers.evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length),
+    ).toBe(0);
+    const longest = table.locator('.line td:first-child').first();
+    expect(await longest.getAttribute('title')).toBe(await longest.locator('bdi').textContent());
   });
 
   it('are asked one by one; a stop keeps what is there, and the rest may follow', async () => {

@@ -4,6 +4,7 @@ import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
 import type { Later } from './marks.js';
+import { counted } from './numbers.js';
 import type { Meta } from './parse.js';
 import { ofNow, reportHref, thenWords, type Viewed } from './question.js';
 import { Known, type StaleWhy } from './report-rows.js';
@@ -12,8 +13,6 @@ import { closedPeriod, toldPeriod } from './spans.js';
 interface HeadProps extends Viewed {
   /** Whose report it is. */
   readonly subject: ComponentChildren;
-  /** How many rows. */
-  readonly size: string;
   /** Null: no report is there yet. */
   readonly meta: Meta | null;
   /** Why it is an older answer, if it is one; null: not known. */
@@ -29,7 +28,6 @@ interface HeadProps extends Viewed {
 
 export const AnswerHead = ({
   subject,
-  size,
   meta,
   why,
   later = null,
@@ -45,7 +43,10 @@ export const AnswerHead = ({
           {viewed.about.title} · {subject}
           {meta === null ? '' : ` · ${toldPeriod(meta.period)}`}
         </h2>
-        <p class="small quiet">{size}</p>
+        <p class="small quiet">
+          {meta === null ? 'Asked one after another' : counted(meta.rowCount, 'row')}
+          {meta?.split.includes('date') && viewed.view.by !== '' ? ' by day' : ''}
+        </p>
       </div>
       <div class="tools">
         {tools}

@@ -12,6 +12,9 @@ export const MOST_ROWS = 5_000;
 /** Above this number, invisible rows are not laid out. */
 const LONG = 300;
 
+/** Room for a name on a wide page, approximate characters. */
+const LEAST_NAME = 16;
+
 interface GridProps {
   readonly label: string;
   readonly columns: readonly ReportColumn[];
@@ -45,8 +48,11 @@ export function Grid({ label, columns, rows, sort, setSort, write, mark, feet, h
   const frame = useRef<HTMLElement>(null);
   // Other rows, or another order, start at the top.
   useLayoutEffect(() => frame.current?.scrollTo(0, 0), [rows]);
-  const width = columns.reduce((sum, column) => sum + column.width, 0);
-  const tracks = columns.map((column) => `${column.width}fr`).join(' ');
+  // Long names are cut before a measure is out of view; their titles have the whole.
+  const leastOf = ({ name, numeric, width }: ReportColumn) =>
+    held === 2 || numeric || name === 'date' ? width : Math.min(width, LEAST_NAME);
+  const width = columns.reduce((sum, column) => sum + leastOf(column), 0);
+  const tracks = columns.map((column) => `minmax(${leastOf(column)}ch, ${column.width}fr)`).join(' ');
   return (
     <ScrollFrame frame={frame} class="grid-frame" label={label}>
       <table
@@ -64,7 +70,7 @@ export function Grid({ label, columns, rows, sort, setSort, write, mark, feet, h
           {rows.slice(0, MOST_ROWS).map((row, index) => (
             <tr key={index} class="line">
               {columns.map((column) => {
-                const { text, exact = text.length > 20 ? text : undefined } = write(row, column);
+                const { text, exact = text.length > LEAST_NAME - 4 ? text : undefined } = write(row, column);
                 return (
                   <td key={column.name} class={styleOf(column)} title={exact}>
                     <bdi>{text}</bdi>

@@ -48,7 +48,6 @@ export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
           <AnswerHead
             {...viewed}
             subject={<bdi>{about.advertiser ?? `advertiser ${question.advertiserId}`}</bdi>}
-            size={counted(report.meta.rowCount, 'row')}
             meta={report.meta}
             why={null}
             later={later}

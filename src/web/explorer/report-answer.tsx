@@ -10,7 +10,6 @@ import { CompareReport } from './compare-report.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
 import type { Later } from './marks.js';
 import { isNotKnownThen, isNotYet, NotKnownThen, NotYet } from './not-known-then.js';
-import { counted } from './numbers.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
@@ -115,7 +114,6 @@ function OneHead({ report, later, ...viewed }: AnsweredProps & { readonly later:
     <AnswerHead
       {...viewed}
       subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
-      size={counted(meta.rowCount, 'row')}
       meta={meta}
       {...{ why, later }}
       tools={

@@ -163,7 +163,7 @@ const CURRENCY: FieldSpec = {
   name: 'spentBased',
   label: 'Currency',
   options: [
-    ['', 'As the platform sends it'],
+    ['', "Platform's default"],
     ['usd', 'US dollars'],
     ['local', "Advertiser's currency"],
   ],

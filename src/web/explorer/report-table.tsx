@@ -1,8 +1,6 @@
 /** The rows, sorted and filtered, with sums or the platform's totals. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { Fields } from '../ui/fields.js';
-import type { FieldSpec } from '../ui/form-values.js';
+import { useMemo } from 'preact/hooks';
 import { NARROW, useMedia } from '../ui/media.js';
 import { Button, Card, Empty } from '../ui/parts.js';
 import { inOrder, sortRows } from './arrange.js';
@@ -19,6 +17,7 @@ import {
 import { totalOf } from './compare.js';
 import { briefly, DayMarks, type MarkedProps, SIGN } from './day-marks.js';
 import { filterRows } from './filter.js';
+import { Filter } from './filter-field.js';
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { laterWords } from './marks.js';
 import { valueOver, wordsOf } from './measures.js';
@@ -66,20 +65,24 @@ export function ReportTable(props: TableProps) {
   const others = columns.filter((column) => !constant.includes(column) && !unknown.includes(column));
   const narrow = useMedia(NARROW);
   const all = counted(rows.length, 'row');
+  const by = spanIn(view.by);
   const partly = [...spans.values()].find(({ part }) => part !== null)?.part ?? undefined;
   return (
     <Card title="Rows" tools={<Download {...props} rows={found} />}>
       <Constants columns={constant} row={rows[0]} />
       <div class="toolbar">
-        <Filter value={view.filter} fault={fault} change={(filter) => setView({ filter }, true)} />
+        <Filter {...{ columns, fault }} value={view.filter} change={(filter) => setView({ filter }, true)} />
         <p class="small quiet" role="status">
           {found.length === rows.length ? all : `${numbers.whole(found.length)} of ${all}`}
+          {spans.size === 0 ? '' : ` by ${by}, of ${numbers.whole(meta.rowCount)} by day`}
           {found.length > MOST_ROWS ? `; the first ${numbers.whole(MOST_ROWS)} are shown, CSV has all` : ''}
         </p>
       </div>
       {understood === null ? null : (
         <p class="small quiet">
-          Understood: <bdi>{understood}</bdi>
+          Understood: <bdi>{understood}</bdi>.
+          {spans.size > 0 && compared.includes('date') ? ` A ${by} counts by its first day.` : ''} Only this
+          table is filtered: totals and charts above are of all rows.
         </p>
       )}
       {found.length === 0 ? (
@@ -97,7 +100,7 @@ export function ReportTable(props: TableProps) {
           <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
         )}
       </div>
-      <HowCalculated {...props} {...{ unknown, meta }} by={spanIn(view.by)} />
+      <HowCalculated {...props} {...{ unknown, meta, by }} />
     </Card>
   );
 }
@@ -314,41 +317,6 @@ function Constants({ columns, row = {} }: Pick<TableProps, 'columns'> & { readon
         </div>
       ))}
     </dl>
-  );
-}
-
-const FILTER: readonly FieldSpec[] = [
-  {
-    name: 'filter',
-    label: 'Filter',
-    is: 'search',
-    help: 'Text or conditions: Date\u00a0>=\u00a02026-11-20 and Clicks between 10\u00a0and\u00a0999 and Campaign contains brand and not Campaign\u00a0=\u00a0"Brand\u00a0A"',
-  },
-];
-
-interface FilterProps {
-  readonly value: string;
-  /** What is not understood; null: all is. */
-  readonly fault: string | null;
-  readonly change: (filter: string) => void;
-}
-
-/** Applied after a pause in typing. */
-function Filter({ value, fault, change }: FilterProps) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => change(text), 200);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return (
-    <Fields
-      fields={FILTER}
-      values={{ filter: text }}
-      set={({ filter }) => setText(String(filter))}
-      faults={fault === null ? [] : [{ param: 'filter', message: fault }]}
-    />
   );
 }
 

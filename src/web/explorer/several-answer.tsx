@@ -47,7 +47,6 @@ export function SeveralAnswer({ tell, tellDays, known, ...props }: SeveralProps)
       <AnswerHead
         {...props}
         subject={counted(several.loads.length, 'advertiser')}
-        size={report === null ? 'Asked one after another' : counted(report.meta.rowCount, 'row')}
         meta={report?.meta ?? null}
         why={why}
       >
