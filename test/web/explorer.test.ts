@@ -145,7 +145,9 @@ describe('a report', () => {
   it('not split by date says that days are provisional, has no chart, and on a phone the names before the measure', async () => {
     const { page, faults, axe } = await signedIn(explorer(MONTH.replace('&byDate=1', '')), 'Team key', key);
     await page.getByText('Some of these days are provisional').waitFor();
-    await page.getByText(/see a chart by day\. The measure leads the table below/).waitFor();
+    await page
+      .getByText(/^A chart needs days: tick Date above\. The measure chosen here is the first column/)
+      .waitFor();
     expect(await page.getByRole('heading', { name: 'Impressions by day' }).count()).toBe(0);
     await page.getByLabel('Measure').selectOption('clicks');
     await page.setViewportSize({ width: 390, height: 844 });

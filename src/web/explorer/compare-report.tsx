@@ -25,7 +25,8 @@ import { MeasureChart } from './measure-chart.js';
 import { allColumnsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
-import { advertisersOf, daysOf, type Period, type Viewed } from './question.js';
+import { AwayWords, isAway, PlatformAway } from './platform-away.js';
+import { advertisersOf, daysOf, type Period, type Question, reportHref, type Viewed } from './question.js';
 import { csvName, saveCsv } from './save-csv.js';
 import { combine } from './several.js';
 import { Progress } from './several-progress.js';
@@ -49,7 +50,13 @@ export function CompareReport(props: CompareProps) {
   const Other = question.others.length === 0 ? OfOne : OfSeveral;
   return (
     <Card title={`Compared with ${periodWords(before)}`}>
-      <Other {...props} question={question} {...{ now, before }} months={monthsApart(view, now)} />
+      <Other
+        {...props}
+        asked={props.question}
+        question={question}
+        {...{ now, before }}
+        months={monthsApart(view, now)}
+      />
     </Card>
   );
 }
@@ -67,11 +74,23 @@ function faultOf({ view: { against, otherFrom, otherTo } }: CompareProps, now: P
 const hasToday = ({ question }: CompareProps, { to }: Period): boolean =>
   question.period === 'today' || to >= new Date().toISOString().slice(0, 10);
 
-/** Its question is that of the other period. */
-type PeriodsProps = CompareProps & Compared;
+/** Its question is that of the other period; `asked`: that of the report. */
+type PeriodsProps = CompareProps & Compared & { readonly asked: Question };
 
 function OfOne(props: PeriodsProps) {
-  const loaded = useReport(props.question);
+  const { question, view } = props;
+  const loaded = useReport(question);
+  if (loaded.value === null && isAway(loaded.error, question))
+    return (
+      <PlatformAway
+        {...{ question, view }}
+        error={loaded.error}
+        again={loaded.reload}
+        hrefOf={({ from, to }) =>
+          reportHref(props.asked, { ...view, against: 'custom', otherFrom: from, otherTo: to })
+        }
+      />
+    );
   return (
     <Wait of={loaded} looking="Loading the other period …">
       {(other) => <AllOrFinal {...props} other={other} />}
@@ -90,10 +109,18 @@ function OfSeveral(props: PeriodsProps) {
     const rows = report.rows.filter(({ advertiserId }) => ids.has(String(advertiserId)));
     return { now: { ...report, rows }, other: combine(parts) };
   }, [parts, report]);
+  const [away] = several.loads.flatMap((load) =>
+    load.is === 'failed' && isAway(load.error, question) ? load.error : [],
+  );
   const missing = advertisersOf(question).length - parts.length;
   return (
     <>
       <Progress several={several} nameOf={about.nameOf} mayCome />
+      {away === undefined ? null : (
+        <div class="note bad" role="alert">
+          <AwayWords error={away} />
+        </div>
+      )}
       {several.loads.some(isOpen) || both === null ? null : (
         <>
           {missing === 0 ? null : (

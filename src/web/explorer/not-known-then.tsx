@@ -129,18 +129,23 @@ interface RunsProps extends Pick<Viewed, 'question' | 'view'> {
   readonly known: readonly Period[];
   /** Behind the days, ` for all`. */
   readonly behind?: string;
+  /** Compares with the days; default: they are shown. */
+  readonly hrefOf?: (days: Period) => string;
 }
 
 /** Links to the days that are known. */
-export const Runs = ({ known, question, view, behind = '' }: RunsProps) => (
+export const Runs = ({ known, question, view, behind = '', hrefOf }: RunsProps) => (
   <>
     {listedOf(known).map((days) => (
       <a
         key={days.from}
         class="button"
-        href={reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view)}
+        href={
+          hrefOf?.(days) ??
+          reportHref({ ...question, period: '', dateFrom: days.from, dateTo: days.to }, view)
+        }
       >
-        Show {periodWords(days)}
+        {hrefOf ? 'Compare with' : 'Show'} {periodWords(days)}
         {behind}
       </a>
     ))}

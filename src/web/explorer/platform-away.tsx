@@ -63,9 +63,11 @@ const knownWords = (known: readonly Period[]): string =>
 interface AwayProps extends Pick<Viewed, 'question' | 'view'> {
   readonly error: Refused;
   readonly again: Loaded<unknown>['reload'];
+  /** Compares with the days that are known; default: they are shown. */
+  readonly hrefOf?: (days: Period) => string;
 }
 
-export function PlatformAway({ question, view, error, again }: AwayProps) {
+export function PlatformAway({ question, view, error, again, hrefOf }: AwayProps) {
   const { known = [] } = error.problem;
   const isByDate = question.splits.includes('byDate');
   return (
@@ -73,9 +75,9 @@ export function PlatformAway({ question, view, error, again }: AwayProps) {
       <p>
         <strong>{titleOf(error)}</strong> {isByDate ? knownWords(known) : null}
       </p>
-      {isByDate ? null : <ByDateToo {...{ question, view }} />}
+      {isByDate || hrefOf !== undefined ? null : <ByDateToo {...{ question, view }} />}
       <p class="row">
-        <Runs {...{ known, question, view }} />
+        <Runs {...{ known, question, view }} {...(hrefOf && { hrefOf })} />
         <TryAgain error={error} again={again} />
       </p>
       <Details error={error} />

@@ -90,8 +90,8 @@ export function ReportChart(props: ReportChartProps) {
       <Card>
         <div class="toolbar">
           <p class="quiet">
-            Choose one row per date to see a chart by day. The measure leads the table below, and a
-            comparison.
+            A chart needs days: tick Date above. The measure chosen here is the first column of the table
+            below, and sorts it.
           </p>
           {tools}
         </div>
