@@ -12,7 +12,15 @@ import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
 import { NotAsked } from './not-asked.js';
 import { splitWords } from './pinned.js';
-import { faultOf, ofItsDays, PERIODS, type Period, periodThen, type Question, thenWords } from './question.js';
+import {
+  faultOf,
+  ofItsDays,
+  PERIODS,
+  type Period,
+  periodThen,
+  type Question,
+  thenWords,
+} from './question.js';
 import { dayWords, periodWords } from './spans.js';
 
 interface FormProps extends Draft {
