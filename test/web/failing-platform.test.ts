@@ -54,7 +54,7 @@ it('the overview tells which part is not well, since when, what it costs and wha
   await card.getByRole('button', { name: 'Check everything now' }).click();
   await card.getByText(/the platform answered the probe with status 500/).waitFor();
   expect(await axe()).toEqual([]);
-  await card.getByText(/Callers get cached days meanwhile/).waitFor();
+  await card.getByText(/Callers get cached reports meanwhile/).waitFor();
 });
 
 it('a remedy that a page offers is a link to that page', async () => {
