@@ -17,6 +17,7 @@ header form{flex:1;min-width:0;max-width:20rem;margin-right:auto}
 header input{width:100%;font:inherit;font-size:.92rem;padding:.2rem .6rem;color:var(--ink);background:var(--wash);border:1px solid var(--line);border-radius:.35rem}
 header input:focus-visible{outline:2px solid var(--link)}
 .found{padding-left:1.6rem}
+.found{overflow-wrap:anywhere}
 .found p{margin:.2rem 0 1rem;color:var(--soft)}
 mark{background:var(--mark);color:var(--ink);font-weight:600}
 .sheet{display:grid;grid-template-columns:14rem minmax(0,46rem) 13rem;gap:3rem;max-width:82rem;margin:0 auto;padding:0 1.5rem}

@@ -20,6 +20,9 @@ export const CONTENT_TYPES = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 };
 
+/** A report without rows is an empty body. */
+const EMPTY_CSV = 'text/csv; charset=utf-8; header=absent';
+
 export function assemble(ask: AssembleInput): Assembled {
   const { parts, totals, nowMs, rules, format, past } = ask;
   const all = totals === null ? parts : [...parts, totals];
@@ -41,7 +44,7 @@ export function assemble(ask: AssembleInput): Assembled {
   const fields = ask.fields === null ? '' : JSON.stringify(ask.fields);
   return {
     status: 200,
-    contentType: CONTENT_TYPES[format],
+    contentType: format === 'csv' && rowCount === 0 ? EMPTY_CSV : CONTENT_TYPES[format],
     tag: digest([format, String(ask.bom), meta, columns, types, fields, ...warnings, ...hashes]).slice(0, 22),
     asOfMs,
     newestMs: Math.max(...all.map(({ header }) => header.fetchedAt)),

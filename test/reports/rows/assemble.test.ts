@@ -178,6 +178,12 @@ describe('assemble: JSON', () => {
 });
 
 describe('assemble: other formats', () => {
+  it('gives CSV without rows as an empty body, which has no header line', () => {
+    const answer = assemble(ask({ format: 'csv', parts: [rowsEntry([])] }));
+    expect(answer.contentType).toBe('text/csv; charset=utf-8; header=absent');
+    expect(bodyOf(answer).toString()).toBe('');
+  });
+
   it('gives CSV with the union of all columns, and a mark in front when asked', () => {
     const parts = [
       rowsEntry(ROWS.slice(0, 1)),
