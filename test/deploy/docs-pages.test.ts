@@ -299,6 +299,18 @@ describe('the search of the documentation', () => {
     ['pen test', '/docs/security#pen-test-and-outside-review'],
     ['how to report a vulnerability', '/docs/security#how-to-report-a-vulnerability'],
     ['npm audit', '/docs/security#known-faults-of-packages'],
+    ['CVE', '/docs/security#known-faults-of-packages'],
+    ['TCO', '/docs/decide#what-it-costs'],
+    ['RPO', '/docs/decide#what-fails-with-what'],
+    ['RTO', '/docs/decide#what-fails-with-what'],
+    ['availability', '/docs/decide#what-fails-with-what'],
+    ['single point of failure', '/docs/decide#what-fails-with-what'],
+    ['disaster recovery', '/docs/decide#what-fails-with-what'],
+    ['compliance', '/docs/security#pen-test-and-outside-review'],
+    ['vendor', '/docs/decide#support-sla-roadmap'],
+    ['rollback', '/docs/upgrade#go-back'],
+    ['exit strategy', '/docs/decide#to-leave-it'],
+    ['alternatives', '/docs/decide#a-nightly-load-instead'],
   ])('answers "%s" with %s first', async (words, address) => {
     const body = await search(`q=${encodeURIComponent(words)}`);
     expect(/<ol class="found"><li><a href="([^"]+)"/.exec(body)?.[1]).toBe(address);

@@ -44,16 +44,17 @@ it('the head of a page has all its links in one line on a phone', async () => {
   }
 });
 
-it('the formula of what the gateway costs fits beside the contents of its page', async () => {
+it('the sums of what the gateway costs are lists, which fit a phone without breaking words', async () => {
   const { gateway } = await openGateway();
   const { page } = await visit(`${gateway.data}/docs/decide`);
-  await page.setViewportSize({ width: 1280, height: 844 });
-  const cut = await page
-    .locator('pre')
-    .evaluateAll((all) =>
-      all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
-    );
-  expect(cut).toEqual([]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.locator('pre').count()).toBe(0);
+  const terms = page.locator('main li', { hasText: /× (days|365|price)|price of/ });
+  const cut = await terms.evaluateAll((all) =>
+    all.map((one) => [one.scrollWidth > one.clientWidth, getComputedStyle(one).overflowWrap]),
+  );
+  expect(cut.length).toBeGreaterThanOrEqual(6);
+  expect(cut.filter(([isCut, wrap]) => isCut || wrap === 'anywhere')).toEqual([]);
 });
 
 it('a link to a heading shows it below the head of the page, on a phone too', async () => {

@@ -70,6 +70,10 @@ const ANSWERS: Readonly<Record<string, string>> = {
   docker: '/docs/compose',
   platforms: '/docs/decide#which-platforms',
   'supported platforms': '/docs/decide#which-platforms',
+  availability: '/docs/decide#what-fails-with-what',
+  alternatives: '/docs/decide#a-nightly-load-instead',
+  'exit strategy': '/docs/decide#to-leave-it',
+  rollback: '/docs/upgrade#go-back',
 };
 /** Pages for those who write apps come before equally good ones, those for who changes the gateway after them. */
 const FOR_APPS = ['first-steps', 'clients', 'errors', 'limits', 'caching', 'changes', 'final', 'history'];
