@@ -296,6 +296,9 @@ describe('the final days of both periods', () => {
       '7 of 7 days of this period and 1 of 7 days of the other period are',
     );
     expect(openInWords(all, { now: '2026-11-29' })).toBe('1 of 7 days of this period is');
+    // Of earlier numbers.
+    expect(openInWords(all, { now: '2026-11-29' }, true)).toBe('1 of 7 days of this period was');
+    expect(openInWords(all, { now: '2026-11-25' }, true)).toBe('5 of 7 days of this period were');
     expect(openInWords(all, { before: '2026-11-30' })).toBeNull();
   });
 });

@@ -30,7 +30,7 @@ it('a person who compares today reads that it is not over, and downloads the com
   await card.getByText('Today is not over.').waitFor();
   const download = page.waitForEvent('download');
   await card.getByRole('button', { name: 'Download this comparison (CSV)' }).click();
-  expect((await download).suggestedFilename()).toMatch(/^campaigns_1_.+_compared\.csv$/);
+  expect((await download).suggestedFilename()).toMatch(/^campaigns_1_([\d-]+)_\1_compared_([\d-]+)_\2\.csv$/);
   const path = join(await tempFolder(), 'compared.csv');
   await (await download).saveAs(path);
   const [head = [], ...lines] = parseCsv((await readFile(path, 'utf8')).replace('\ufeff', ''));

@@ -98,8 +98,8 @@ function plainPeriod({ against, otherFrom, otherTo }: Against, now: Period): Per
 const openIn = (period: Period, first: string | undefined): number =>
   first === undefined ? 0 : daysOf(period).filter((day) => day >= first).length;
 
-/** `5 of 30 days of this period are`, and those of the other one; null: all are completed. */
-export function openInWords({ now, before }: Compared, first: FirstOpen): string | null {
+/** `5 of 30 days of this period are`, and those of the other one; null: all are completed. @param isPast `were` */
+export function openInWords({ now, before }: Compared, first: FirstOpen, isPast = false): string | null {
   const sides = [
     { of: 'this period', days: daysOf(now).length, open: openIn(now, first.now) },
     { of: 'the other period', days: daysOf(before).length, open: openIn(before, first.before) },
@@ -108,7 +108,8 @@ export function openInWords({ now, before }: Compared, first: FirstOpen): string
     ({ of, days, open }) => `${open} of ${days} ${days === 1 ? 'day' : 'days'} of ${of}`,
   );
   if (told.length === 0) return null;
-  return `${told.join(' and ')} ${sides.length === 1 && sides[0]?.open === 1 ? 'is' : 'are'}`;
+  const isOne = sides.length === 1 && sides[0]?.open === 1;
+  return `${told.join(' and ')} ${isPast ? (isOne ? 'was' : 'were') : isOne ? 'is' : 'are'}`;
 }
 
 /** Both periods up to the last pair of days that are completed; the pairs stay. Null: there is none. */

@@ -144,7 +144,8 @@ function AllOrFinal(both: BothProps) {
   const { report, other, view, setView, question } = both;
   const { now, before, months } = both;
   const first = { now: report.meta.firstProvisionalDate, before: other.meta.firstProvisionalDate };
-  const open = openInWords(both, first);
+  const isPast = question.asOf !== '';
+  const open = openInWords(both, first, isPast);
   const final = useMemo(() => {
     const days = open === null ? null : finalDays({ now, before, months }, first);
     return days && { ...days, report: until(report, days.now), other: until(other, days.before) };
@@ -153,8 +154,8 @@ function AllOrFinal(both: BothProps) {
   const left = daysOf(now).length - daysOf(shown.now).length;
   // Only reports by date say which days.
   const isUnsaid = [report, other].some(({ meta }) => !meta.final && !meta.split.includes('date'));
-  const words = isUnsaid ? 'Some days are' : open;
-  const then = question.asOf === '' ? '' : ' when they were fetched';
+  const words = isUnsaid ? `Some days ${isPast ? 'were' : 'are'}` : open;
+  const then = isPast ? ' when they were fetched' : '';
   return (
     <>
       <p class="small quiet">
@@ -213,7 +214,12 @@ function Both(both: BothProps) {
         feet={mean === null ? [total] : [total, mean]}
         measures={measures}
         currency={currency}
-        name={csvName(both.question, advertisersOf(both.question), both.now, 'compared')}
+        name={csvName(
+          both.question,
+          advertisersOf(both.question),
+          both.now,
+          ...['compared', both.before.from, both.before.to],
+        )}
       />
     </>
   );
