@@ -30,9 +30,9 @@ export async function historyScene(more = '', options: Parameters<typeof withGat
     key,
     ask,
     /** Two hours later the platform says something else, and is asked again. */
-    async restated(query: string) {
+    async restated(query: string, day = '2026-11-18') {
       gateway.clock.advance(2 * HOUR);
-      gateway.simulator.restate({ advertiserId: 1, from: '2026-11-18', to: '2026-11-18' });
+      gateway.simulator.restate({ advertiserId: 1, from: day, to: day });
       await ask(query);
       gateway.clock.advance(2 * HOUR);
       return ask(query);

@@ -144,7 +144,7 @@ it('a person opens a pin of earlier numbers: list and pin name their time, and w
   await page.getByRole('link', { name: 'What changed since' }).click();
   await page.getByText(`1 day changed, noticed since ${told}; the change may be older.`).waitFor();
   const since = page.getByLabel('Changed since').getByRole('option', { selected: true });
-  expect(await since.textContent()).toBe(`the pin, ${told}`);
+  expect(await since.textContent()).toBe(`the pin (numbers as of ${told})`);
   expect(page.url()).not.toContain('asOf');
   await page.goto(`${url}?pin=${id}`);
   await page.getByRole('link', { name: 'Live report' }).click();
@@ -260,6 +260,16 @@ it('a person reads of earlier numbers which days changed later, and their number
   );
   await page.getByText('Shaded: days that changed later.').waitFor();
   expect(await axe()).toEqual([]);
+  const then = `${asOf.replace('T', ' ')} UTC`;
+  await page.getByRole('button', { name: 'What changed' }).click();
+  const panel = page.getByRole('region', { name: 'What changed', exact: true });
+  await panel.getByText(`1 day changed, noticed since ${then}`).waitFor();
+  const since = panel.getByLabel('Changed since');
+  expect(await since.getByRole('option', { selected: true }).textContent()).toBe(then);
+  await since.selectOption('first fetched');
+  await panel.getByText('1 day changed since first fetched.').waitFor();
+  await since.selectOption(then);
+  await panel.getByText(`1 day changed, noticed since ${then}`).waitFor();
   await shots('explorer-changed-since');
   await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
   await page.getByText('Not complete then: each week with days that changed later.').waitFor();
@@ -416,14 +426,15 @@ it('the days that all lists of periods have are those in each of them', () => {
   expect(commonRuns([])).toEqual([]);
 });
 
-it('a person who asks for a time when days between others were not known opens all that were, with the gap named', async () => {
-  const { gateway, key, ask } = await historyScene();
+it('a person who asks for a time when days between others were not known opens all that were, with the gap named, and what changed of them', async () => {
+  const { gateway, key, ask, restated } = await historyScene();
   const dayOf = (day: number) => BY_DATE.replace(PERIOD, `dateFrom=2026-11-${day}&dateTo=2026-11-${day}`);
   await ask(dayOf(17));
   await ask(dayOf(19));
   const then = fieldOf(gateway.clock.now());
   gateway.clock.advance(HOUR);
   await ask(BY_DATE);
+  await restated(BY_DATE, '2026-11-17');
   const url = `${await listenGateway(gateway)}/${REPORT}&${BY_DATE}&asOf=${then}`;
   const { page, shots, axe } = await signedIn(url, 'Team key', key);
   await page.getByRole('link', { name: 'Show the 2 days that were known' }).click();
@@ -433,6 +444,11 @@ it('a person who asks for a time when days between others were not known opens a
   await page.getByRole('heading', { name: /17 Nov to 19 Nov 2026/ }).waitFor();
   const lines = page.getByRole('region', { name: 'Rows of the report' }).locator('tbody tr');
   await expect.poll(() => lines.count()).toBe(2);
+  await page.getByText('1 of 2 days changed later; “What changed” tells how.').waitFor();
+  await page.getByRole('button', { name: 'What changed' }).click();
+  const panel = page.getByRole('region', { name: 'What changed', exact: true });
+  await panel.getByText(`1 day changed, noticed since ${then.replace('T', ' ')} UTC`).waitFor();
+  await panel.getByText('1 day was first fetched later: only changes after that are known.').waitFor();
   expect(await axe()).toEqual([]);
   await shots('explorer-known-days');
 });

@@ -28,24 +28,36 @@ import { type Change, changeOf } from './compare.js';
 import { DiffCsv, daysIn, diffPaths, loadDiff } from './diff-csv.js';
 import { type Diff, type DiffRow, isMoved, movedByDay, type Names, subjectOf } from './diff-rows.js';
 import { counted, numbers } from './numbers.js';
-import { aboutPath, instantOf, keptOf, ofNow, reportHref, type Viewed } from './question.js';
+import { aboutPath, instantOf, keptOf, ofNow, reportHref, thenWords, type Viewed } from './question.js';
 import { dayWords } from './spans.js';
 import { useTeam } from './team.js';
 
 interface SinceProps extends Viewed {
-  /** The time of the numbers of the pin of the address, ISO; null: there is none. */
-  readonly pinnedAt: string | null;
+  /** Of the pin of the address, else of the earlier time of the report; null: there is none. */
+  readonly start: Start | null;
 }
 
-export function Since({ view, setView, pinnedAt }: SinceProps) {
+/** A first moment that is not of the usual choices. */
+export interface Start {
+  /** ISO. */
+  readonly at: string;
+  readonly title: string;
+}
+
+export function Since({ question: { asOf }, view, setView, start }: SinceProps) {
   const { from } = momentsOf(view.between);
-  const own = pinnedAt === null ? 'chosen moments' : `the pin, ${moment(pinnedAt)}`;
   const isOwn = !isNamed(view.between);
+  const own = start?.title ?? 'chosen moments';
+  const [[, firstFetched], ...ago] = NAMED;
+  // Of an earlier time an empty choice is that time.
+  const first = asOf === '' ? '' : 'first';
+  const named = [[first, firstFetched] as const, ...ago];
+  const all = asOf === '' ? named : [['', thenWords(asOf)] as const, ...named];
   return (
     <SelectLine
       label="Changed since"
-      options={isOwn ? [...NAMED, [view.between, own]] : NAMED}
-      value={isOwn ? view.between : from}
+      options={isOwn ? [...all, [view.between, own]] : all}
+      value={isOwn || view.between === '' ? view.between : from || first}
       choose={(chosen) =>
         setView({ between: chosen === '' || chosen === view.between ? chosen : `${chosen},latest` })
       }
@@ -62,16 +74,16 @@ interface ChangedProps extends SinceProps {
   readonly names: Names;
 }
 
-/** The moments of the address. @param pinnedAt the time of the numbers of its pin, ISO; null: there is none */
-function momentsIn(place: string, pinnedAt: string | null): Moments {
+/** The moments of the address, unless it begins at another. */
+function momentsIn(place: string, start: Start | null): Moments {
   const { from, to } = momentsOf(place);
   const timeOf = (iso: string) => (Number.isNaN(Date.parse(iso)) ? null : Date.parse(iso));
-  return { from: timeOf(pinnedAt ?? instantFrom(from, Date.now())), to: timeOf(instantOf(to)) };
+  return { from: timeOf(start?.at ?? instantFrom(from, Date.now())), to: timeOf(instantOf(to)) };
 }
 
 export function Changed(props: ChangedProps) {
-  const { question, revisions, view, setView, pinnedAt, currency, isMixed } = props;
-  const moments = momentsIn(view.between, pinnedAt);
+  const { question, revisions, view, setView, start, currency, isMixed } = props;
+  const moments = momentsIn(view.between, start);
   const states = useMemo(() => statesBetween(revisions, moments), [revisions, moments.from, moments.to]);
   const measures = useMemo(() => measuresOf(states, isMixed), [states, isMixed]);
   const days = states.filter(({ steps }) => steps.length > 0);

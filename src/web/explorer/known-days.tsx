@@ -1,11 +1,12 @@
 /** A report as it was at an earlier time, of the days that were known then: each run of days is asked for itself. */
 import { useMemo } from 'preact/hooks';
 import { useLoad } from '../ui/load.js';
-import { Wait } from '../ui/parts.js';
+import { Button, Wait } from '../ui/parts.js';
 import { AnswerHead } from './answer-head.js';
 import { toldRuns } from './not-known-then.js';
 import { counted } from './numbers.js';
-import { daysOf, type Period, type Viewed } from './question.js';
+import { DiffPanel } from './panel-diff.js';
+import { daysOf, openerOf, type Period, type Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { combineDays } from './several.js';
 import { useTeam } from './team.js';
@@ -19,7 +20,7 @@ interface KnownDaysProps extends Viewed {
 }
 
 export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
-  const { question, about } = viewed;
+  const { question, about, view } = viewed;
   const { api } = useTeam();
   const paths = known.map(({ from, to }) =>
     shownPath({ ...question, period: '', dateFrom: from, dateTo: to }),
@@ -51,6 +52,7 @@ export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
             meta={report.meta}
             why={null}
             later={later}
+            tools={<Button {...openerOf(viewed, 'diff')} label="What changed" />}
           >
             <p class="note warn" role="status">
               <strong>
@@ -59,6 +61,7 @@ export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
               {toldRuns(gaps)}. Sums are of the other days.
             </p>
           </AnswerHead>
+          {view.panel === 'diff' ? <DiffPanel {...viewed} report={report} /> : null}
           <ChartAndRows {...viewed} {...{ report, later }} />
         </>
       )}

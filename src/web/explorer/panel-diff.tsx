@@ -1,6 +1,7 @@
 /** What changed of the report, from history, without a platform call: by day, and between two moments of choice. */
 import { useMemo } from 'preact/hooks';
 import type { FieldSpec } from '../ui/form-values.js';
+import { moment } from '../ui/format.js';
 import { Card, Empty, Wait } from '../ui/parts.js';
 import { SchemaForm } from '../ui/schema-form.js';
 import { useGet } from '../ui/session.js';
@@ -11,7 +12,7 @@ import { namesIn } from './diff-rows.js';
 import { isNotKnownThen } from './not-known-then.js';
 import type { Report } from './parse.js';
 import { PINS, type Pins } from './pinned.js';
-import { aboutPath, instantOf, type Viewed } from './question.js';
+import { aboutPath, instantOf, thenWords, type Viewed } from './question.js';
 
 export function DiffPanel({ report, ...props }: Viewed & { readonly report: Report }) {
   const { question, view, about } = props;
@@ -26,9 +27,15 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
         <Empty>History is kept by day: choose one row per date above to see it.</Empty>
       </Card>
     );
-  const pinnedAt = pins.value?.data.find(({ id }) => id === pin)?.knownAt ?? null;
+  const pinnedAt = pins.value?.data.find(({ id }) => id === pin)?.knownAt;
+  const thenAt = question.asOf !== '' && view.between === '' ? report.meta.knownAt : undefined;
+  const at = pinnedAt ?? thenAt;
+  const start =
+    at === undefined
+      ? null
+      : { at, title: pinnedAt ? `the pin (numbers as of ${moment(at)})` : thenWords(question.asOf) };
   return (
-    <Card title="What changed" tools={<Since {...props} pinnedAt={pinnedAt} />}>
+    <Card title="What changed" tools={<Since {...props} start={start} />}>
       <Wait of={revisions}>
         {(value) =>
           !isKnown(value) ? (
@@ -36,7 +43,7 @@ export function DiffPanel({ report, ...props }: Viewed & { readonly report: Repo
           ) : pins.loading ? null : (
             <Changed
               {...props}
-              {...{ revisions: value, pinnedAt, names }}
+              {...{ revisions: value, start, names }}
               currency={currencyOf(report.rows, about.currency)}
               isMixed={haveCurrencies(report.rows)}
             />

@@ -49,6 +49,12 @@ export type ViewState = Readonly<Record<(typeof VIEW)[number], string>>;
 
 export type SetView = (view: Partial<ViewState>, replace?: boolean) => void;
 
+/** Of the button that opens a panel, and closes it. */
+export const openerOf = ({ view, setView }: Pick<Viewed, 'view' | 'setView'>, panel: string) => ({
+  'aria-expanded': view.panel === panel,
+  act: () => setView({ panel: view.panel === panel ? '' : panel }, true),
+});
+
 /** Properties of the parts of an answer. */
 export interface Viewed {
   readonly question: Question;

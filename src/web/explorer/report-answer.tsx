@@ -14,7 +14,7 @@ import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
 import { isAway, PlatformAway, useStaleWhy } from './platform-away.js';
-import { aboutPath, type Period, pathOf, type Viewed } from './question.js';
+import { aboutPath, openerOf, type Period, pathOf, type Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
@@ -101,15 +101,12 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
 ]);
 
 function OneHead({ report, later, ...viewed }: AnsweredProps & { readonly later: Later | null }) {
-  const { question, about, view, setView } = viewed;
+  const { question, about } = viewed;
   const { meta } = report;
   const why = useStaleWhy(question.asOf === '' ? [report.answered] : []);
   const now = (why === 'away' ? report.answered.ifAway : undefined) ?? report.answered;
   const answered = question.asOf === '' ? now : answeredThen(dayWords(meta.asOf));
-  const opens = (panel: string) => ({
-    'aria-expanded': view.panel === panel,
-    act: () => setView({ panel: view.panel === panel ? '' : panel }, true),
-  });
+  const opens = (panel: string) => openerOf(viewed, panel);
   return (
     <AnswerHead
       {...viewed}
