@@ -143,6 +143,11 @@ it('a person opens a pin of earlier numbers: list and pin name their time, and w
   // The platform changed a day before they were pinned, and after that time.
   await page.getByRole('link', { name: 'What changed since' }).click();
   await page.getByText(`1 day changed, noticed since ${told}; the change may be older.`).waitFor();
+  await page
+    .getByText(
+      /Spent of all 3 days: .* more \(.*\), of which \$[\d.]+ more \(.*\) on the day whose change may be older\.$/,
+    )
+    .waitFor();
   const since = page.getByLabel('Changed since').getByRole('option', { selected: true });
   expect(await since.textContent()).toBe(`the pin (numbers as of ${told})`);
   expect(page.url()).not.toContain('asOf');

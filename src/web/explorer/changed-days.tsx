@@ -166,10 +166,17 @@ interface OfStates {
 function Total({ states, column, currency }: OfStates) {
   const change = changeIn(states, column);
   if (change.diff === null) return null;
+  const old = states.filter(({ lastRead }) => lastRead !== null);
+  // A part of a sum; of a ratio there is none.
+  const { before, now } = changeIn(column.ratio === null ? old : [], column);
   return (
     <>
       {column.title} of {states.length === 1 ? 'this day' : `all ${counted(states.length, 'day')}`}:{' '}
-      <Shown {...{ change, currency }} unit={column.unit} joint=", " />.
+      <Shown {...{ change, currency }} unit={column.unit} joint=", " />
+      {before === null || now === null
+        ? ''
+        : `, of which ${numbers.compared(now, before, column.unit, currency)} on ${old.length === 1 ? 'the day' : 'days'} whose change may be older`}
+      .
     </>
   );
 }
