@@ -30,16 +30,24 @@ it('of several advertisers the days that all know are one link, and no parameter
   await expect.poll(() => lines.count()).toBe(2);
 });
 
-it('a report whose totals alone are missing says that they could not be fetched, and why', async () => {
+it('a report whose totals alone are missing says that they could not be fetched, and why; once the platform answers, they come when asked for again', async () => {
   const { gateway, key, ask } = await historyScene();
   await ask(BY_DATE);
   gateway.simulator.fault(AWAY);
   const { page } = await signedIn(`${await listenGateway(gateway)}/${REPORT}&${BY_DATE}`, 'Team key', key);
   const note = page.getByText(
-    /^Totals of the platform could not be fetched \([A-Z][a-z ]+\): show the report again later\. Sums of the rows/,
+    /^Totals of the platform could not be fetched \([A-Z][a-z ]+\): ask again later\. Sums of the rows/,
   );
   await note.waitFor();
   expect(await page.getByText('upstream_').count()).toBe(0);
+  gateway.simulator.clearFaults();
+  gateway.clock.advance(HOUR / 2);
+  await page.getByRole('button', { name: 'Ask again' }).click();
+  await note.waitFor({ state: 'detached' });
+  await page
+    .getByRole('region', { name: 'Rows of the report' })
+    .getByRole('rowheader', { name: 'Total' })
+    .waitFor();
 });
 
 it('days that are known come earliest first, in words and as links', async () => {

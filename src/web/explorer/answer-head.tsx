@@ -19,6 +19,8 @@ interface HeadProps extends Viewed {
   readonly why: StaleWhy;
   /** Of an earlier time; null or absent: not known. */
   readonly later?: Later | null;
+  /** Asks for the same report again. */
+  readonly again?: () => void;
   /** Before and after the button that copies the link. */
   readonly tools?: ComponentChildren;
   readonly moreTools?: ComponentChildren;
@@ -31,6 +33,7 @@ export const AnswerHead = ({
   meta,
   why,
   later = null,
+  again,
   tools,
   moreTools,
   children,
@@ -57,7 +60,7 @@ export const AnswerHead = ({
     </div>
     {viewed.question.asOf === '' || meta === null ? null : <EarlierTime {...viewed} />}
     {children}
-    {meta === null ? null : <Known {...{ meta, why, later }} isPast={viewed.question.asOf !== ''} />}
+    {meta === null ? null : <Known {...{ meta, why, later, again }} isPast={viewed.question.asOf !== ''} />}
   </Card>
 );
 

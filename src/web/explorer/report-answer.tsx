@@ -73,7 +73,7 @@ function OneAnswer({ tell, tellDays, keep, ...props }: OneProps) {
     <Wait of={loaded} looking="Loading the report …">
       {(report) => (
         <>
-          <OneHead {...props} {...{ report, later }} />
+          <OneHead {...props} {...{ report, later }} again={loaded.reload} />
           {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
           <ChartAndRows
@@ -91,7 +91,9 @@ function OneAnswer({ tell, tellDays, keep, ...props }: OneProps) {
   );
 }
 
-type AnsweredProps = Viewed & { readonly report: Shown };
+interface AnsweredProps extends Viewed {
+  readonly report: Shown;
+}
 
 /** By name; one at most is open. */
 const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
@@ -100,7 +102,12 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
   ['diff', DiffPanel],
 ]);
 
-function OneHead({ report, later, ...viewed }: AnsweredProps & { readonly later: Later | null }) {
+interface OneHeadProps extends AnsweredProps {
+  readonly later: Later | null;
+  readonly again: () => void;
+}
+
+function OneHead({ report, later, again, ...viewed }: OneHeadProps) {
   const { question, about } = viewed;
   const { meta } = report;
   const why = useStaleWhy(question.asOf === '' ? [report.answered] : []);
@@ -112,7 +119,7 @@ function OneHead({ report, later, ...viewed }: AnsweredProps & { readonly later:
       {...viewed}
       subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
       meta={meta}
-      {...{ why, later }}
+      {...{ why, later, again }}
       tools={
         <>
           <Button

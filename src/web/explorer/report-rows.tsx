@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { moment } from '../ui/format.js';
-import { Empty, Figure, Figures } from '../ui/parts.js';
+import { Button, Empty, Figure, Figures } from '../ui/parts.js';
 import { chosenFirst, currencyOf, type ReportColumn, SAMPLE, widthOf } from './columns.js';
 import { totalOf } from './compare.js';
 import { rowsBy } from './group.js';
@@ -14,6 +14,7 @@ import { DATE, daysOf, type Period, type Viewed } from './question.js';
 import { ReportChart } from './report-chart.js';
 import { ReportTable } from './report-table.js';
 import { type Span, type SpanName, spanIn, spansOf } from './spans.js';
+import { TOTALS_LATER } from './use-report.js';
 
 interface RowsProps extends Viewed {
   readonly report: Report;
@@ -120,6 +121,8 @@ interface KnownProps {
   readonly later?: Later | null;
   /** Of an older answer: why it is older; null: not known. */
   readonly why?: StaleWhy;
+  /** Asks for the same report again. */
+  readonly again?: (() => void) | undefined;
 }
 
 export type StaleWhy = 'away' | 'refreshed' | null;
@@ -130,7 +133,7 @@ const STALE_WORDS = {
 } as const;
 
 /** Warnings about the numbers. */
-export function Known({ meta, isPast = false, later = null, why = null }: KnownProps) {
+export function Known({ meta, isPast = false, later = null, why = null, again }: KnownProps) {
   const { firstProvisionalDate, warnings = [], stale = false } = meta;
   const first = later === null ? firstProvisionalDate : undefined;
   // Only a report by date says from which day on.
@@ -160,6 +163,7 @@ export function Known({ meta, isPast = false, later = null, why = null }: KnownP
       {warnings.map(({ code, message }) => (
         <li key={code + message} class="note info">
           <bdi>{message}</bdi>
+          {code === TOTALS_LATER && again ? <Button label="Ask again" class="plain" act={again} /> : null}
         </li>
       ))}
     </ul>

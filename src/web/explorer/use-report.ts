@@ -34,14 +34,19 @@ type Warning = NonNullable<Meta['warnings']>[number];
 function inWords(warning: Warning): Warning {
   if (warning.code !== 'totals_unavailable') return warning;
   const [, reason] = / could not be fetched \(\w+: (.*?)\)/.exec(warning.message) ?? [];
-  const why =
-    reason === undefined
-      ? / was refused by /.test(warning.message)
-        ? 'The platform refused to give totals of this report.'
-        : 'Totals of the platform do not fit these rows.'
-      : `Totals of the platform could not be fetched (${reason}): show the report again later.`;
+  if (reason !== undefined)
+    return {
+      code: TOTALS_LATER,
+      message: `Totals of the platform could not be fetched (${reason}): ask again later. ${SUMS}`,
+    };
+  const why = / was refused by /.test(warning.message)
+    ? 'The platform refused to give totals of this report.'
+    : 'Totals of the platform do not fit these rows.';
   return { ...warning, message: `${why} ${SUMS}` };
 }
+
+/** The page's own code of a warning: asking again may help. */
+export const TOTALS_LATER = 'totals_later';
 
 const SUMS = 'Sums of the rows are shown instead; what does not add up, such as reach, has none.';
 
