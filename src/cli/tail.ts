@@ -141,6 +141,7 @@ export const addRequestsCommands = group(
         flag: '--part <part>',
         about: 'only reports that failed by this part: platform, or token (also called credential)',
       },
+      code: { flag: '--code <code>', about: 'only this problem, e.g. rate_limited' },
       team: { flag: '--team <team>', about: 'only this team', read: readId },
       since: {
         flag: '--since <time>',

@@ -327,7 +327,7 @@ describe('status notes teams that their limits refuse, at the level well:', () =
       return { notes, verdict };
     };
     const note =
-      'growth: 8 requests refused by its limit of 2 requests a minute within the last 5 minutes (to see them: dsp-gateway requests list --team growth; to raise it: dsp-gateway teams update growth --requests-per-minute <number>)';
+      'growth: 8 requests refused by its limit of 2 requests a minute within the last 5 minutes (to see them: dsp-gateway requests list --team growth --code rate_limited; to raise it: dsp-gateway teams update growth --requests-per-minute <number>)';
     await expect.poll(shown, { timeout: 20_000 }).toEqual({ notes: [note], verdict: WELL });
     clock.pass(6 * MINUTE);
     await expect.poll(shown, { timeout: 20_000 }).toEqual({ notes: [], verdict: WELL });
@@ -359,8 +359,8 @@ describe('status notes teams that their limits refuse, at the level well:', () =
       limits: { requestsPerMinute: 600, upstreamCallsPerDay: 500 },
     });
     expect((await gateway.manage('GET', '/status')).notes).toEqual([
-      'growth: 3 requests refused by its limit of 1 platform calls a day within the last 5 minutes (to see them: dsp-gateway requests list --team growth; the limit is 500 now)',
-      'growth: 2 requests refused by its limit of 30 requests a minute within the last 5 minutes (to see them: dsp-gateway requests list --team growth; the limit is 600 now)',
+      'growth: 3 requests refused by its limit of 1 platform calls a day within the last 5 minutes (to see them: dsp-gateway requests list --team growth --code upstream_budget_exhausted; the limit is 500 now)',
+      'growth: 2 requests refused by its limit of 30 requests a minute within the last 5 minutes (to see them: dsp-gateway requests list --team growth --code rate_limited; the limit is 600 now)',
     ]);
   });
 
@@ -374,7 +374,7 @@ describe('status notes teams that their limits refuse, at the level well:', () =
     platform.release();
     await running;
     expect((await gateway.manage('GET', '/status')).notes).toEqual([
-      'growth: 1 request refused by its limit of 1 requests at once within the last 5 minutes (to see them: dsp-gateway requests list --team growth; to raise it: dsp-gateway teams update growth --max-concurrent <number>)',
+      'growth: 1 request refused by its limit of 1 requests at once within the last 5 minutes (to see them: dsp-gateway requests list --team growth --code rate_limited; to raise it: dsp-gateway teams update growth --max-concurrent <number>)',
     ]);
   });
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { AnswerOf } from '../../src/api/operations/operation.js';
 import type { getStatus, listRequests } from '../../src/api/operations/overview.js';
-import { outcomeOf, type TestGateway, withTeam } from '../support/start-gateway.js';
+import { ADMIN_TOKEN, outcomeOf, type TestGateway, withTeam } from '../support/start-gateway.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';
 import { FINAL } from './reports.js';
 
@@ -12,6 +12,14 @@ const listed = async (gateway: TestGateway, query = '') =>
   ((await gateway.manage('GET', `/requests${query}`)) as Listed).requests;
 const notesOf = async (gateway: TestGateway) =>
   ((await gateway.manage('GET', '/status')) as AnswerOf<typeof getStatus>).notes;
+
+const refusalOf = async ({ admin }: TestGateway, path: string) =>
+  (
+    await admin.inject({
+      url: `/admin/v1${path}`,
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    })
+  ).json<object>();
 
 const REPORT = { endpoint: 'campaigns/get', advertiserId: '1' };
 
@@ -93,4 +101,45 @@ it('reports that failed by the token are listed under both of its names', async 
   const found = await listed(gateway, '?part=token');
   expect(found).toMatchObject([{ code: 'credential_unavailable' }]);
   expect(await listed(gateway, '?part=credential')).toEqual(found);
+});
+
+it('requests are listed by the code of their problem, and an unknown code is named with the one meant', async () => {
+  const { gateway, key } = await withTeam(
+    {},
+    { id: 'growth', advertisers: [2], limits: { requestsPerMinute: 1 } },
+  );
+  expect(outcomeOf(await gateway.report(key, FINAL))).toBe('403 advertiser_forbidden');
+  expect(outcomeOf(await gateway.report(key, FINAL))).toBe('429 rate_limited');
+  expect(await listed(gateway)).toHaveLength(2);
+  expect(await listed(gateway, '?team=growth&code=rate_limited')).toMatchObject([{ code: 'rate_limited' }]);
+  expect(await listed(gateway, '?code=upstream_timeout')).toEqual([]);
+  const askedFor = (code: string) => refusalOf(gateway, `/requests?code=${code}`);
+  expect(await askedFor('rate_limted')).toMatchObject({
+    status: 400,
+    errors: [{ param: 'code', message: 'is no code of a problem: did you mean `rate_limited`?' }],
+  });
+  expect(await askedFor('toString')).toMatchObject({ status: 400, errors: [{ param: 'code' }] });
+});
+
+it('requests of a team that does not exist are refused with the id meant, those of a deleted team are listed', async () => {
+  const { gateway, key } = await withTeam({}, { id: 'growth', advertisers: [2] });
+  for (const call of ['requests', 'tail'])
+    expect(await refusalOf(gateway, `/${call}?team=grwoth`)).toMatchObject({
+      status: 404,
+      detail: 'There is no team with this id: did you mean `growth`?',
+    });
+  await gateway.report(key, FINAL);
+  await gateway.manage('DELETE', '/teams/growth');
+  expect(await listed(gateway, '?team=growth')).toHaveLength(1);
+  expect(await refusalOf(gateway, '/requests?team=nosuch')).toMatchObject({
+    detail: 'There is no team with this id.',
+  });
+});
+
+it('a request is asked for by less than six letters of its id: how many are needed is told', async () => {
+  const { gateway } = await withTeam();
+  expect(await refusalOf(gateway, '/requests/ee0')).toMatchObject({
+    status: 404,
+    detail: 'No request has the id ee0; of a longer id, at least six characters are needed.',
+  });
 });

@@ -175,7 +175,7 @@ function revocationOf(key: KeyRecord, actor: Actor, options: RecordsOptions): Re
 }
 
 function existingTeam(id: string, directory: Directory): string {
-  if (directory.team(id) === undefined) throw noTeam();
+  if (directory.team(id) === undefined) throw noTeam(id, directory);
   return id;
 }
 

@@ -1,5 +1,5 @@
 /** Teams that their limits refuse: notes of `status`. */
-import type { TeamLimit } from '../../errors.js';
+import type { ErrorCode, TeamLimit } from '../../errors.js';
 import { groupBy } from '../../lib/group-by.js';
 import type { Services } from '../../server/services.js';
 import { whenAway } from '../../store/port.js';
@@ -41,10 +41,15 @@ export async function describeLimited(
   ];
 }
 
-const LIMITS: Readonly<Record<TeamLimit['name'], { readonly flag: string; readonly words: string }>> = {
-  requestsPerMinute: { flag: '--requests-per-minute', words: 'requests a minute' },
-  maxConcurrent: { flag: '--max-concurrent', words: 'requests at once' },
-  upstreamCallsPerDay: { flag: '--upstream-calls-per-day', words: 'platform calls a day' },
+const LIMITS: Readonly<
+  Record<TeamLimit['name'], { readonly flag: string; readonly words: string; readonly code: ErrorCode }>
+> = {
+  requestsPerMinute: { flag: '--requests-per-minute', words: 'requests a minute', code: 'rate_limited' },
+  maxConcurrent: { flag: '--max-concurrent', words: 'requests at once', code: 'rate_limited' },
+  upstreamCallsPerDay: {
+    ...{ flag: '--upstream-calls-per-day', words: 'platform calls a day' },
+    code: 'upstream_budget_exhausted',
+  },
 };
 
 const WITHIN = 'within the last 5 minutes';
@@ -63,14 +68,15 @@ function describe(team: Team, refusals: readonly LimitRefusals[], isSpent: boole
     ...others.map(({ limit, value, requests }) => {
       // What refused them may be mended already.
       const now = limits[limit] === value ? raise(team, limit) : `the limit is ${limits[limit]} now`;
-      return `${id}: ${refused(requests)} by its limit of ${value} ${LIMITS[limit].words} ${WITHIN} (${looked(id)}; ${now})`;
+      return `${id}: ${refused(requests)} by its limit of ${value} ${LIMITS[limit].words} ${WITHIN} (${looked(id, limit)}; ${now})`;
     }),
   ];
 }
 
 const refused = (count: number) => `${count} ${count === 1 ? 'request' : 'requests'} refused`;
 
-const looked = (id: string) => `to see them: dsp-gateway requests list --team ${id}`;
+const looked = (id: string, limit: TeamLimit['name']) =>
+  `to see them: dsp-gateway requests list --team ${id} --code ${LIMITS[limit].code}`;
 
 const raise = ({ id, managedBy }: Team, limit: TeamLimit['name']) =>
   managedBy === undefined

@@ -1,29 +1,36 @@
 /** Requests on the data plane: live, `GET /admin/v1/tail`, and failed ones as a list and by id, `GET /admin/v1/requests`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isIsoDate } from '../../config/values.js';
-import { CATALOGUE, GatewayError, invalidQuery } from '../../errors.js';
+import { CATALOGUE, type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';
+import { didYouMean, meantName } from '../../lib/near-name.js';
 import type { Services } from '../../server/services.js';
 import { findRequest, listRequests, tail as tailOperation } from '../operations/overview.js';
-import { FAILED_REQUESTS_KEPT } from '../tail/failed-requests.js';
+import { FAILED_REQUESTS_KEPT, PREFIX_LENGTH } from '../tail/failed-requests.js';
 import { createTailStream } from '../tail/stream.js';
 import type { TailLine } from '../tail/tail.js';
 import { serve } from './serve.js';
+import { noTeam } from './teams.js';
 
-interface TailRoutesOptions extends Pick<Services, 'tail' | 'failedRequests' | 'clock'> {
+interface TailRoutesOptions extends Pick<Services, 'tail' | 'failedRequests' | 'directory' | 'clock'> {
   readonly stopping: () => boolean;
   /** Rejects if the caller has lost access. */
   readonly checkAgain: (request: FastifyRequest) => Promise<void>;
 }
 
 export function registerTail(app: FastifyInstance, options: TailRoutesOptions): void {
-  const { tail, failedRequests, clock, stopping, checkAgain } = options;
+  const { tail, failedRequests, directory, clock, stopping, checkAgain } = options;
   serve(app, findRequest, async ({ params: { id } }) => {
     const { line, matches, searched, processes } = await failedRequests.find(id);
     if (line !== null) return shownRequest(line);
     if (matches > 1)
       throw new GatewayError('not_found', {
         detail: `${matches} requests have an id that begins with ${id}.`,
+        help: 'Give more of the id, or all of it; the list of requests has it.',
+      });
+    if (id.length < PREFIX_LENGTH)
+      throw new GatewayError('not_found', {
+        detail: `No request has the id ${id}; of a longer id, at least six characters are needed.`,
         help: 'Give more of the id, or all of it; the list of requests has it.',
       });
     const kept = FAILED_REQUESTS_KEPT.toLocaleString('en-US');
@@ -33,17 +40,21 @@ export function registerTail(app: FastifyInstance, options: TailRoutesOptions): 
     });
   });
   serve(app, listRequests, async ({ query }) => {
-    const { outcome = null, part: named = null, team = null, limit = 50 } = query;
+    const { outcome = null, part: named = null, team = null, code = null, limit = 50 } = query;
+    if (code !== null && !Object.hasOwn(CATALOGUE, code)) throw invalidQuery(unknownCode(code));
     const [fromMs, untilMs] = [timeOf('since', query.since), timeOf('until', query.until)];
     const part = named === 'token' ? 'credential' : named;
-    const filter = { outcome, part, team, fromMs, untilMs, limit, oldest: false };
+    const filter = { outcome, part, team, code, fromMs, untilMs, limit, oldest: false };
     const { lines, all, ...searched } = await failedRequests.list(filter);
+    // A deleted team may have requests.
+    if (team !== null && all === 0 && directory.team(team) === undefined) throw noTeam(team, directory);
     return { requests: lines.map(shownRequest), more: Math.max(0, all - lines.length), ...searched };
   });
   serve(app, tailOperation, async (request, reply) => {
     const { team = null, outcome = null, seconds } = request.query;
     if (stopping())
       throw new GatewayError('not_ready', { detail: 'This process is stopping.', retryAfterS: 1 });
+    if (team !== null && directory.team(team) === undefined) throw noTeam(team, directory);
     void reply.type('application/x-ndjson').header('x-accel-buffering', 'no');
     if (request.method === 'HEAD') return reply.send('');
     const mayContinue = async () => {
@@ -59,6 +70,13 @@ export function registerTail(app: FastifyInstance, options: TailRoutesOptions): 
 }
 
 const TITLES: Readonly<Record<string, { readonly title: string }>> = CATALOGUE;
+
+function unknownCode(code: string): FieldFault {
+  const near = meantName(code, Object.keys(CATALOGUE));
+  if (near === undefined)
+    return mustBe('code', 'a code of a problem, as the column problem of the list shows');
+  return { param: 'code', message: `is no code of a problem: ${didYouMean(near)}`, help: `Send ${near}.` };
+}
 
 /** A code of another release has no words here. */
 function shownRequest(line: TailLine) {

@@ -1,6 +1,7 @@
 /** Teams: list, create, read, change, delete, and apply a file of declared teams. Each change is one audited commit. */
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../../errors.js';
+import { didYouMean, meantName } from '../../lib/near-name.js';
 import type { Services } from '../../server/services.js';
 import { commitChange } from '../../store/registry/record-book.js';
 import { TEAM_PREFIX } from '../../teams/auth/directory.js';
@@ -78,13 +79,17 @@ interface TeamVersion {
 function existing(id: string, { registry, directory }: TeamsOptions): TeamVersion {
   const team = directory.team(id);
   const revision = registry.get(TEAM_PREFIX + id)?.revision;
-  if (team === undefined || revision === undefined) throw noTeam();
+  if (team === undefined || revision === undefined) throw noTeam(id, directory);
   return { team, revision };
 }
 
-export function noTeam(): GatewayError {
+export function noTeam(id: string, directory: Pick<Services['directory'], 'teams'>): GatewayError {
+  const near = meantName(
+    id,
+    directory.teams().map((team) => team.id),
+  );
   return new GatewayError('not_found', {
-    detail: 'There is no team with this id.',
+    detail: `There is no team with this id${near === undefined ? '.' : `: ${didYouMean(near)}`}`,
     help: 'GET /admin/v1/teams lists all teams.',
   });
 }

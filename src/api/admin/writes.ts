@@ -32,7 +32,7 @@ export function registerWrites(app: FastifyInstance, options: WritesOptions): vo
   serve(app, getWrites, async () => ({ ...brake.stops(), refused: await refusals.list() }));
   serve(app, stopWrites, async ({ body, actor }) => {
     const { team = null, reason } = body;
-    if (team !== null && directory.team(team) === undefined) throw noTeam();
+    if (team !== null && directory.team(team) === undefined) throw noTeam(team, directory);
     const stop = { by: actor.name, at: new Date(clock.now()).toISOString(), reason };
     await brake.stop(team, stop, orderLine('writes.stop', body, actor, clock));
     return brake.stops();
@@ -53,7 +53,7 @@ export function registerWrites(app: FastifyInstance, options: WritesOptions): vo
   });
   serve(app, getWriteBudgets, async ({ params: { id } }) => {
     const team = directory.team(id);
-    if (team === undefined) throw noTeam();
+    if (team === undefined) throw noTeam(id, directory);
     const { writeGuard = {} } = team;
     if (!isWriteGuard(writeGuard)) throw guardUnavailable(OF_ANOTHER_RELEASE);
     return { budgets: await Promise.all(budgetsOf(id, writeGuard, reservations)) };

@@ -232,7 +232,7 @@ export const tail = status('tail', 'viewer', 'GET /admin/v1/tail', {
       content: { 'application/x-ndjson': text('One JSON object per line.') },
     },
   },
-  problems: ['invalid_query', 'not_ready'],
+  problems: ['invalid_query', 'not_found', 'not_ready'],
 });
 
 /** Also the lines of the tail. */
@@ -295,6 +295,7 @@ export const listRequests = status('listRequests', 'viewer', 'GET /admin/v1/requ
           'Only reports that failed by this part, as those of its `incidents` in `status`; token is the credential.',
       }),
     ),
+    code: Type.Optional(text('Only those answered with the problem of this code, e.g. rate_limited.')),
     team: ofTeam('Only requests of this team.'),
     since: Type.Optional(text('Only requests at or after this ISO date or time.')),
     until: Type.Optional(text('Only requests at or before this ISO date or time.')),
@@ -307,7 +308,7 @@ export const listRequests = status('listRequests', 'viewer', 'GET /admin/v1/requ
     processes: Type.Integer({ description: 'All processes; each keeps its last 2,000.' }),
   }),
   about: 'Those in memory of the running processes; older ones are in the log.',
-  problems: ['invalid_query'],
+  problems: ['invalid_query', 'not_found'],
 });
 
 export const getUsage = operations('usage')('getUsage', 'viewer', 'GET /admin/v1/usage', {
@@ -323,7 +324,6 @@ export const getUsage = operations('usage')('getUsage', 'viewer', 'GET /admin/v1
 });
 
 const series = operations('series');
-
 export const getSeries = series('getSeries', 'viewer', 'GET /admin/v1/series', {
   summary: 'Requests, outcomes, calls and latency over time',
   query: Type.Object({ range: RANGE, team: ofTeam('Only this team, hourly.') }),

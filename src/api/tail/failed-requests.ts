@@ -40,6 +40,8 @@ export interface Filter {
   readonly outcome: string | null;
   /** Failed reports of this part only; absent in searches of an earlier release. */
   readonly part?: FailedPart | null;
+  /** Of the problem; absent as `part`. */
+  readonly code?: string | null;
   /** Time of the answer, epoch milliseconds, both included. */
   readonly fromMs: number | null;
   readonly untilMs: number | null;
@@ -59,7 +61,7 @@ interface Found {
 const NONE: Found = { lines: [], all: 0 };
 
 /** So many first letters of an id are enough, if only one request begins with them. */
-const PREFIX_LENGTH = 6;
+export const PREFIX_LENGTH = 6;
 
 export function createFailedRequests({ bus, clock, logger, replicas }: FailedRequestsOptions) {
   const self = randomId();
@@ -159,11 +161,12 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
 
 /** @param lines those of the same millisecond in the order of the filter */
 function select(lines: readonly TailLine[], filter: Filter): Found {
-  const { team, outcome, part = null, fromMs, untilMs, oldest, limit } = filter;
+  const { team, outcome, part = null, code = null, fromMs, untilMs, oldest, limit } = filter;
   const isWanted = (line: TailLine) => {
     const atMs = Date.parse(line.at);
     if (outcome !== null && line.outcome !== outcome) return false;
     if (part !== null && (line.outcome !== 'failed' || partOfFailure(line.code) !== part)) return false;
+    if (code !== null && line.code !== code) return false;
     if (team !== null && line.team !== team) return false;
     return (fromMs === null || atMs >= fromMs) && (untilMs === null || atMs <= untilMs);
   };
