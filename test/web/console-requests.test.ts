@@ -52,11 +52,15 @@ it('a request is found by its id', async () => {
 });
 
 it('an incident names its first requests and leads to the others, and failed reports add up', async () => {
+  const limits = { requestsPerMinute: 1 };
+  const { key } = await newTeam(gateway, { id: 'busy', scopes: ['report:read'], advertisers: [2], limits });
+  for (const status of [403, 429])
+    expect((await ask(`${gateway.data}${REPORT}?advertiserId=1`, { key })).status).toBe(status);
   const { page, shots } = await open('#/overview');
   const incident = page.getByRole('region', { name: 'Incidents with cause' });
   await incident.getByText(/^failed calls: status 500: \d+$/).waitFor({ timeout: 30_000 });
   for (const id of ids.slice(0, 3)) await incident.getByTitle(id).waitFor();
-  await page.getByText('5 failed reports, all in incidents; 1 refused').waitFor();
+  await page.getByText('5 failed reports, all in incidents; 2 refused; 1 more over a limit').waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
   await expect
     .poll(() => incident.evaluate((one) => one.scrollWidth - one.clientWidth))

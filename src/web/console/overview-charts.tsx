@@ -75,11 +75,13 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
   );
 }
 
-/** Errors that are no failed reports were refused. */
+/** Errors that are no failed reports were refused. Requests over a limit are counted apart from errors. */
 function errorsNote(refused: number, failed: number, answer: SeriesAnswer): string | undefined {
+  const limited = sum(answer.series.rateLimited);
   const all = [
     ...(failed > 0 ? [`${counted(failed, 'failed report')}${ofThem(answer)}`] : []),
     ...(refused > 0 ? [`${count(refused)} refused`] : []),
+    ...(limited > 0 ? [`${count(limited)} more over a limit`] : []),
   ];
   return all.join('; ') || undefined;
 }
