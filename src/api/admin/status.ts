@@ -14,6 +14,7 @@ import type { AnswerOf } from '../operations/operation.js';
 import { getStatus } from '../operations/overview.js';
 import { describeKey, endingKeys } from './ending-keys.js';
 import { describeLimited } from './limited-teams.js';
+import { describePending } from './pending-token.js';
 import { serve } from './serve.js';
 
 /** Keys in the notes. */
@@ -50,6 +51,7 @@ export function registerStatus(
       ),
       notes: [
         ...endingKeys(directory, clock.now()).map((key) => `key ${describeKey(key, clock.now())}`),
+        ...describePending(options.keeper.vault()),
         ...(await describeLimited(options, processes)),
         ...joinRefused(processes.flatMap((one) => one.refusedKeys))
           .slice(0, SHOWN_REFUSED)
