@@ -1,6 +1,6 @@
 /** `dsp-gateway status`, `usage` and `audit`. */
 import { Option } from 'commander';
-import { type AuditEntry, changedIn, sentenceOf } from '../api/operations/audit-sentence.js';
+import { type AuditEntry, toldOf } from '../api/operations/audit-sentence.js';
 import type { AnswerOf } from '../api/operations/operation.js';
 import { getStatus, getUsage, listAudit } from '../api/operations/overview.js';
 import { getTeam } from '../api/operations/teams.js';
@@ -8,7 +8,6 @@ import {
   bytes,
   costOf,
   failedReportsOf,
-  failureOf,
   incidentOf,
   isToldByFinding,
   momentIn,
@@ -268,14 +267,8 @@ export const addAuditCommand = call({
 
 /** @param columns of the terminal; undefined: a line each, however long */
 function describeEntry(entry: AuditEntry, columns?: number): string {
-  const { at, address, after } = entry;
-  const [changed, failure] = [changedIn(entry), failureOf(after)];
-  const said = [
-    sentenceOf(entry),
-    ...(changed === null ? [] : [`: ${changed}`]),
-    ...(failure === null ? [] : [`: ${failure}`]),
-    ...(address === null ? [] : [` (from ${address})`]),
-  ].join('');
+  const { at, address } = entry;
+  const said = `${toldOf(entry)}${address === null ? '' : ` (from ${address})`}`;
   return renderHanging(`${at.slice(0, 19)}Z`, said, columns);
 }
 

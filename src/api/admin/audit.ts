@@ -3,8 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { isIsoDate } from '../../config/values.js';
 import { type FieldFault, invalidQuery } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';
+import { didYouMean, meantName } from '../../lib/near-name.js';
 import type { Store } from '../../store/port.js';
 import { AuditRecord } from '../../telemetry/audit.js';
+import { AUDIT_ACTIONS, toldOf } from '../operations/audit-sentence.js';
 import type { RequestTypes } from '../operations/operation.js';
 import { AUDIT_PAGE_MAX, listAudit } from '../operations/overview.js';
 import { serve } from './serve.js';
@@ -26,13 +28,27 @@ export function registerAudit(
   });
 }
 
-function faultsOf({ before, since }: AuditQuery, ids: RegExp): FieldFault[] {
+function faultsOf({ before, since, action }: AuditQuery, ids: RegExp): FieldFault[] {
   const faults: FieldFault[] = [];
   if (before !== undefined && !ids.test(before))
     faults.push(mustBe('before', 'the id of an entry of this list'));
   if (since !== undefined && !isIsoDate(since))
     faults.push(mustBe('since', 'an ISO date or time, e.g. 2026-11-01 or 2026-11-01T14:00:00Z'));
+  if (action !== undefined && !isKnown(action)) faults.push(unknownAction(action));
   return faults;
+}
+
+const GROUPS = [...new Set(AUDIT_ACTIONS.map((action) => action.replace(/\..*/, '')))];
+
+const isKnown = (action: string) => AUDIT_ACTIONS.includes(action) || GROUPS.includes(action);
+
+function unknownAction(action: string): FieldFault {
+  const [group = ''] = action.split('.');
+  const near = meantName(action, [...AUDIT_ACTIONS, ...GROUPS]);
+  if (near !== undefined)
+    return { param: 'action', message: `is no action: ${didYouMean(near)}`, help: `Send ${near}.` };
+  const known = GROUPS.includes(group) ? AUDIT_ACTIONS.filter((one) => one.startsWith(`${group}.`)) : GROUPS;
+  return mustBe('action', `one of ${known.join(', ')}`);
 }
 
 type AuditQuery = RequestTypes<typeof listAudit>['Querystring'];
@@ -59,10 +75,14 @@ async function findEntries(registry: Store['registry'], query: AuditQuery) {
 function isSought(entry: Entry, { action, team, since, actor, search }: AuditQuery): boolean {
   if (isBefore(entry, since)) return false;
   if (actor !== undefined && entry.actor !== actor) return false;
-  if (search !== undefined && !folded(JSON.stringify(entry)).includes(folded(search))) return false;
+  if (search !== undefined && !isIn(entry, folded(search))) return false;
   if (action !== undefined && entry.action !== action && !entry.action.startsWith(`${action}.`)) return false;
   return team === undefined || isAbout(entry, team);
 }
+
+/** In the record, or in what is shown of it. */
+const isIn = (entry: Entry, text: string) =>
+  [JSON.stringify(entry), toldOf(entry)].some((one) => folded(one).includes(text));
 
 function folded(text: string): string {
   return text.normalize('NFKC').toLowerCase();

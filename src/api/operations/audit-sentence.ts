@@ -24,6 +24,7 @@ const VERBS: Readonly<Record<string, string>> = {
   'token.recover': 'replaced an unusable token by {}',
   'token.refused': 'noted that the platform rejects the token {}',
   'token.accepted': 'noted that the platform accepts the token {}',
+  'token.use': 'called {} with an admin token',
   'token.reseal': 're-encrypted all secrets',
   'cache.purge': 'purged {} from the cache',
   'cache.soft-purge': 'marked {} as stale in the cache',
@@ -41,12 +42,16 @@ const VERBS: Readonly<Record<string, string>> = {
   'registry.adopt': 'adopted the registry in the store',
   'registry.mend': 'restored records that the store had lost',
   'registry.migrate': 'migrated the registry to this release',
+  'registry.forget-sealed': 'removed the tokens and keys that could not be decrypted',
   'registry.restore': 'restored the registry after the store had lost it',
   'session.open': 'signed in to {}',
   'session.close': 'signed out of {}',
   'session.revoke': 'ended a session of {}',
   'session.refuse': 'was refused by {}: no rule gives this account access to it',
 };
+
+/** All there are, also of earlier releases. */
+export const AUDIT_ACTIONS: readonly string[] = Object.keys(VERBS);
 
 /** Of attempts that failed. */
 const FAILED: Readonly<Record<string, string>> = {
@@ -78,6 +83,12 @@ export function sentenceOf(entry: AuditEntry, nameOf = UNNAMED): string {
   // Of a failed verification it is told apart.
   const why = typeof reason === 'string' && failureOf(after) === null ? `: “${reason}”` : '';
   return `${actorOf(entry)} ${verb.replace('{}', () => named)}${why}`;
+}
+
+/** The sentence with what was changed and why it failed. */
+export function toldOf(entry: AuditEntry): string {
+  const parts = [sentenceOf(entry), changedIn(entry), failureOf(entry.after)];
+  return parts.filter((part) => part !== null).join(': ');
 }
 
 /** An entry, or sign-ins of one person to one place. */

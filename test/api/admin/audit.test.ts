@@ -1,5 +1,6 @@
 /** Every change is audited, with who, from where, before and after, in the commit that makes it; and never a secret. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { AUDIT_ACTIONS } from '../../../src/api/operations/audit-sentence.js';
 import { startSimulator } from '../../../src/simulator/simulator.js';
 import { type RegistryCommit, type Store, StoreUnavailable } from '../../../src/store/port.js';
 import { MILLIONTHS } from '../../../src/teams/write-guard/amount.js';
@@ -14,7 +15,7 @@ import {
   withGateway,
 } from '../../support/start-gateway.js';
 import { createTestClock } from '../../support/test-clock.js';
-import { adminRoutes } from './admin-calls.js';
+import { adminRoutes, callAdmin } from './admin-calls.js';
 
 type Entry = AuditRecord & { readonly id: string };
 
@@ -290,6 +291,7 @@ describe.each(Object.entries(CHANGES))('%s', (route, change) => {
     const added = all.slice(0, all.length - earlier.length);
     expect(added.map(({ action }) => action)).toEqual(expect.arrayContaining([...change.actions]));
     expect(added.filter(({ actor, address }) => actor !== 'admin' || address !== '192.0.2.7')).toEqual([]);
+    expect(AUDIT_ACTIONS).toEqual(expect.arrayContaining([...change.actions]));
     const [entry] = added.filter(({ action }) => action === change.actions[0]);
     if (change.subject !== undefined) expect(entry?.subject).toBe(change.subject(world));
     if (change.before !== undefined) expect(entry?.before).toMatchObject(change.before as object);
@@ -329,7 +331,7 @@ describe('GET /admin/v1/audit', () => {
       await gateway.manage('POST', '/teams', { id, name: `Team ${id === 'two' ? 'ÉTOILE <b>' : id}` });
     const page = async (query: string) => (await gateway.manage('GET', `/audit?${query}`)) as unknown as Page;
     const subjects = async (query: string) => (await page(query)).entries.map(({ subject }) => subject);
-    return { page, subjects };
+    return { page, subjects, gateway };
   }
 
   it('finds a text anywhere in an entry, however it is written', async () => {
@@ -339,6 +341,36 @@ describe('GET /admin/v1/audit', () => {
     expect(await subjects('search=nobody-said-that')).toEqual([]);
     expect(await subjects('action=team&actor=admin')).toEqual(['three', 'two', 'one']);
     expect(await subjects('action=team&actor=gateway')).toEqual([]);
+  });
+
+  it('finds the words that console and command line show of an entry', async () => {
+    const { subjects, gateway } = await scene();
+    await gateway.manage('POST', '/teams/two/keys', { label: 'nightly' });
+    const [key = ''] = await subjects('action=key.issue');
+    await gateway.manage('POST', `/keys/${key}/roll`, { overlapSeconds: 0 });
+    await gateway.manage('PATCH', '/teams/one', { limits: { requestsPerMinute: 30 } });
+    await gateway.manage('POST', '/cache/purge', { advertiserId: 1 });
+    const found = async (text: string) =>
+      (await subjects(`search=${encodeURIComponent(text)}`)).map((one) => (one === key ? 'key' : one));
+    expect(await found('rolled')).toEqual(['key']);
+    expect(await found('ended at once')).toEqual(['key']);
+    expect(await found('requests per minute')).toEqual(['one']);
+    expect(await found('Purged advertiser')).toEqual(['advertiser 1']);
+  });
+
+  it('refuses an action that does not exist, with the one meant, or with those that there are', async () => {
+    const { gateway } = await scene();
+    const messageOf = async (action: string) =>
+      (await callAdmin(gateway, 'GET', `audit?action=${action}`)).json.errors;
+    expect(await messageOf('key.rol')).toMatchObject([
+      { param: 'action', message: 'is no action: did you mean `key.roll`?' },
+    ]);
+    expect(await messageOf('key.changed')).toMatchObject([
+      { message: 'must be one of key.issue, key.revoke, key.roll' },
+    ]);
+    expect(await messageOf('nothing')).toMatchObject([
+      { message: expect.stringContaining('must be one of team, key, token, cache,') },
+    ]);
   });
 
   it('goes page by page, newest first, without a gap or an entry twice', async () => {
