@@ -56,7 +56,7 @@ it('says what to do where an order names nothing that there is', async () => {
   expect(team).toMatchObject({
     code: 3,
     stdout: '',
-    stderr: expect.stringContaining('There is no team with this id.'),
+    stderr: expect.stringContaining('There is no team with this id: did you mean `growth`?'),
   });
   const resume = await writes('resume', '--reason', 'x');
   expect(resume.code).not.toBe(0);

@@ -80,12 +80,16 @@ describe('the log line of a request', () => {
     ]);
   });
 
-  it('says why an answer of the platform was refused, which the caller is not told', async () => {
+  it('says why an answer of the platform was refused, in more words than its caller is told', async () => {
     const { gateway, key } = await withTeam();
     gateway.simulator.fault({ kind: 'html' });
+    await gateway.report(key, FINAL);
+    gateway.simulator.fault({ kind: 'garbage' });
     const reply = await gateway.report(key, FINAL);
-    expect(lines(gateway)[0]?.cause).toBe('the answer is an HTML page');
-    expect(reply.text).not.toContain('HTML');
+    const [page, broken] = lines(gateway).map(({ cause }) => String(cause));
+    expect(page).toBe('the answer is an HTML page');
+    expect(broken).toMatch(/UTF-8|position/);
+    expect(reply.text).not.toContain(broken);
   });
 
   it('never holds a key, a token or a query, however they were sent', async () => {
