@@ -175,7 +175,11 @@ export const ALERTS: Readonly<Record<string, readonly AlertCase[]>> = {
   DspGatewayWritesStopped: told('writes_stopped', '1x60', '0x60', JOB),
   DspGatewayLogLost: told('log_up', '0x60', '1x60', REPLICA),
   DspGatewayClockApart: told('clock_apart_seconds', '9x60', '0x60', REPLICA),
-  DspGatewaySettingsApart: told('settings_apart', '1x60', '0x60', JOB),
+  // Settings roll out within a quarter of an hour.
+  DspGatewaySettingsApart: [
+    ...told('settings_apart', '1x60', '0x60', JOB).map((one) => ({ ...one, at: '20m' })),
+    { series: { [gauge('settings_apart')]: '1x60' }, at: '10m', labels: null },
+  ],
   DspGatewaySignInProviderDown: told('sign_in_provider_up', '0x60', '1x60', JOB),
   DspGatewaySecretFileFaulty: told('secret_files_faulty', '1x60', '0x60', JOB),
 };
