@@ -116,6 +116,12 @@ export const failedReportsOf = ({
   ...(until === null ? {} : { until: `${until.slice(0, 16)}:59.999Z` }),
 });
 
+/** `a, b, c and 4 more` @param most so many are named */
+export function someOf(names: readonly string[], most: number): string {
+  const rest = names.length - most;
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
 /** A text without its first capital and its full stop, as a sentence. */
 export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!…]$/.test(message) ? '' : '.'}`;

@@ -2,7 +2,7 @@
  * Everything that can be wrong with a gateway, one row each: detection, level, text, remedy, metric and alert. Read by
  * `/readyz`, `status`, `doctor`, the console, the gauges and the test of the alert rules.
  */
-import { momentIn, since, span, timeLeft } from '../lib/words.js';
+import { momentIn, since, someOf, span, timeLeft } from '../lib/words.js';
 import { adviseFailing, describeFailing, type FailingLimit, ROW_OF_FAILURES } from './failures.js';
 import type { Advice, Condition, Finding } from './finding.js';
 import type { Measured } from './measured.js';
@@ -376,7 +376,7 @@ const OWN: readonly Condition[] = [
     read: ({ settingsApart }) => settingsApart().length > 0,
     advice: ({ settingsApart }) => ({
       says: 'Processes of one Redis have different settings, so they may store different numbers for the same day, or take it as final at different times.',
-      do: `Start all processes with the same ${someOf(settingsApart())}, which dsp-gateway config show prints; while new settings roll out, wait until all have them.`,
+      do: `Start all processes with the same ${someOf(settingsApart(), 3)}, which dsp-gateway config show prints; while new settings roll out, wait until all have them.`,
     }),
     gauge: {
       name: 'dsp_gateway_settings_apart',
@@ -387,14 +387,6 @@ const OWN: readonly Condition[] = [
     alert: 'DspGatewaySettingsApart',
   },
 ];
-
-/** Names listed in a sentence. */
-const MAX_NAMES = 3;
-
-function someOf(names: readonly string[]): string {
-  const rest = names.length - MAX_NAMES;
-  return `${names.slice(0, MAX_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
-}
 
 /** In the order of findings; within a part the worst last. */
 export const CONDITIONS: readonly Condition[] = [...CREDENTIAL, ...STORE, ...PLATFORM, ...OWN];

@@ -1,7 +1,7 @@
 /** Checks of a running gateway for `dsp-gateway doctor`: all dependencies, each with a remedy. */
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../lib/package-root.js';
-import { sentence } from '../../lib/words.js';
+import { sentence, someOf } from '../../lib/words.js';
 import type { Outlook } from '../../platform/credential/outlook.js';
 import type { TokenProof } from '../../platform/credential/verify-token.js';
 import type { Services } from '../../server/services.js';
@@ -61,10 +61,7 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
   };
 }
 
-function named(ids: readonly string[]): string {
-  const rest = ids.length - MAX_NAMED;
-  return `${ids.slice(0, MAX_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
-}
+const named = (ids: readonly string[]): string => someOf(ids, MAX_NAMED);
 
 type DoctorOptions = Pick<
   Services,
