@@ -219,10 +219,10 @@ it('a person reads of a report without history that there is none, and opens the
   expect(page.url()).not.toContain('asOf');
   // Of a pin that was made as of a day.
   await page.goto(url.replace('T08:00', ''));
-  // By now the history may have begun, later than that day.
+  // By now the history may have begun, later than that day: the page tells from when on.
   await page
     .getByRole('alert')
-    .filter({ hasText: /Not known then\. (Such a report|No recorded data)/ })
+    .filter({ hasText: /Not known then\. (Such a report has no history|None of these days was known)/ })
     .waitFor();
 });
 
