@@ -6,6 +6,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import Value from 'typebox/value';
 import { parseOrNull } from './json.js';
 
 /** Deeply read-only. */
@@ -59,3 +60,32 @@ export function recordForm<S extends TSchema>(schema: S): RecordForm<Frozen<Stat
     },
   };
 }
+
+/**
+ * What this release can read of a value that another release told: without the members and items that it cannot.
+ * @returns undefined if one of them is required, or the value has another form
+ */
+export function readableOf<S extends TSchema>(schema: S, value: unknown): Frozen<Static<S>> | undefined;
+export function readableOf(schema: ReadableForm, value: unknown): unknown {
+  if (fits(schema, value)) return value;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items && value.map((item) => readableOf(items, item)).filter((item) => item !== undefined);
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const kept: Record<string, unknown> = { ...value };
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    const read = readableOf(member, kept[name]);
+    if (read === undefined) delete kept[name];
+    else kept[name] = read;
+  }
+  return fits(schema, kept) ? kept : undefined;
+}
+
+// Not by `Value.Check` itself, which lets the compiler take a value that does not fit for none.
+const fits = (schema: TSchema, value: unknown): boolean => Value.Check(schema, value);
+
+type ReadableForm = TSchema & {
+  readonly items?: TSchema;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+};

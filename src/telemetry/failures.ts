@@ -1,7 +1,7 @@
 /** The last failure of platform calls and whose reports failed, by which part: of one process, and of all together. Pure. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { betweenTimes, clockTime } from '../lib/words.js';
+import { betweenTimes, clockTime, someOf } from '../lib/words.js';
 import { FAILED_PARTS, type FailedPart } from '../outcome.js';
 
 const timeMs = Type.Union([Type.Number({ description: 'Milliseconds since 1970.' }), Type.Null()]);
@@ -234,12 +234,10 @@ export function adviseFailing(shown: string, { share }: FailingLimit) {
 
 const NAMED = 3;
 
-/** E.g. `Last failure: status 500. Teams: growth, emea and 2 others.` */
+/** E.g. `Last failure: status 500. Teams: growth, emea, retail and 2 more.` */
 export function describeFailures(why: string | null, teams: readonly string[]): string {
-  const rest = teams.length - NAMED + 1;
-  const named = rest <= 1 ? teams.join(', ') : `${teams.slice(0, NAMED - 1).join(', ')} and ${rest} others`;
   return [
     ...(why === null ? [] : [`Last failure: ${why}.`]),
-    ...(teams.length === 0 ? [] : [`Teams: ${named}.`]),
+    ...(teams.length === 0 ? [] : [`Teams: ${someOf(teams, NAMED)}.`]),
   ].join(' ');
 }

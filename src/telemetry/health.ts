@@ -1,8 +1,9 @@
 /** The condition of each part of the gateway: of this process, and the worst over all processes. */
 import { hostname } from 'node:os';
 import Type, { type Static } from 'typebox';
+import { parseOrNull } from '../lib/json.js';
 import { VERSION } from '../lib/package-root.js';
-import { type Frozen, type RecordOf, recordForm } from '../lib/record.js';
+import { type Frozen, readableOf } from '../lib/record.js';
 import { CONDITIONS } from './conditions.js';
 import { Failures, failingSince, joinFailures, NO_FAILURES, warningRow } from './failures.js';
 import { Finding, type HealthPart, LEVELS } from './finding.js';
@@ -216,38 +217,31 @@ const isAsBad = (one: Finding['level'], level: Finding['level']): boolean =>
 export const addLoads = (all: readonly Load[]): Load =>
   eachLoad((name) => all.reduce((total, one) => total + one[name], 0));
 
-/** The report of another process, perhaps of another version: missing members count as `ok` or 0, others are ignored. */
-const Report = recordForm(
-  Type.Object({
-    id: Type.String(),
-    host: Type.Optional(Type.String()),
-    pid: Type.Optional(Type.Number()),
-    version: Type.Optional(Type.String()),
-    store: Type.Optional(Type.String()),
-    credential: Type.Optional(Type.String()),
-    platform: Type.Optional(Type.String()),
-    ...eachLoad(() => Type.Optional(Type.Number())),
-    since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
-    failures: Type.Optional(Failures),
-    limitRefusals: Type.Optional(Type.Array(LimitRefusals)),
-    refusedKeys: Type.Optional(Type.Array(RefusedCalls)),
-    tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  }),
-);
+/** The report of another process, perhaps of another version: what is missing or unreadable counts as `ok` or 0. */
+const Report = Type.Object({
+  id: Type.String(),
+  host: Type.Optional(Type.String()),
+  pid: Type.Optional(Type.Number()),
+  version: Type.Optional(Type.String()),
+  store: Type.Optional(Type.String()),
+  credential: Type.Optional(Type.String()),
+  platform: Type.Optional(Type.String()),
+  ...eachLoad(() => Type.Optional(Type.Number())),
+  since: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Null(), Since]))),
+  failures: Type.Optional(Failures),
+  limitRefusals: Type.Optional(Type.Array(LimitRefusals)),
+  refusedKeys: Type.Optional(Type.Array(RefusedCalls)),
+  tokenId: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  tokenSince: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
 
-/** @returns null if it is not such a report */
-export function readProcessHealth(text: string): ProcessHealth | null {
-  const report = Report.parse(text);
-  return report === null ? null : completeHealth(report);
-}
+/** @param text JSON. @returns null if it is not such a report */
+export const readProcessHealth = (text: string): ProcessHealth | null => asProcessHealth(parseOrNull(text));
 
 /** The same for a parsed value. */
-export function asProcessHealth(report: unknown): ProcessHealth | null {
-  return Report.is(report) ? completeHealth(report) : null;
-}
-
-function completeHealth(report: RecordOf<typeof Report>): ProcessHealth {
+export function asProcessHealth(value: unknown): ProcessHealth | null {
+  const report = readableOf(Report, value);
+  if (report === undefined) return null;
   return {
     id: report.id,
     host: report.host ?? '',

@@ -167,7 +167,7 @@ it('tells in short what changed in a team, and nothing of what is new, gone or a
   const of = (action: string, was: unknown, is: unknown) => changedIn({ at, action, before: was, after: is });
   expect(of('team.update', before, after)).toBe('requests per minute 600 → 30');
   expect(of('team.update', before, { ...after, name: 'Fin', a: 2, b: 2, c: 2 })).toBe(
-    'requests per minute 600 → 30, name Finance → Fin, a 1 → 2, and 2 more',
+    'requests per minute 600 → 30, name Finance → Fin, a 1 → 2 and 2 more',
   );
   expect(
     of('team.update', { limits: { upstreamCallsPerDay: 5000 } }, { limits: { upstreamCallsPerDay: 46 } }),

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import Type from 'typebox';
+import Value from 'typebox/value';
 import { describe, expect, it } from 'vitest';
-import { DamagedRecord, recordForm } from '../../src/lib/record.js';
+import { DamagedRecord, readableOf, recordForm } from '../../src/lib/record.js';
 
 const Form = recordForm(
   Type.Object({ id: Type.String(), parts: Type.Array(Type.Object({ count: Type.Number() })) }),
@@ -23,5 +25,44 @@ describe('a form of records', () => {
 
   it('quotes nothing of a damaged record', () => {
     expect(() => Form.read('{"id":"c4n4ry"', 'part/a')).toThrow('the record part/a is damaged');
+  });
+});
+
+describe('what can be read of a value of another release', () => {
+  const schema = Type.Object({
+    id: Type.String(),
+    counts: Type.Optional(Type.Record(Type.String(), Type.Number())),
+    parts: Type.Array(Type.Object({ of: Type.String(), unit: Type.Optional(Type.String()) })),
+  });
+
+  it('is the value itself, if its form is known', () => {
+    const value = { id: 'a', parts: [{ of: 'b' }], counts: { a: 1 }, colour: 'red' };
+    expect(readableOf(schema, value)).toBe(value);
+  });
+
+  it('is without members and items that cannot be read', () => {
+    const value = {
+      id: 'a',
+      parts: [{ of: 'b', unit: 7 }, 'c', { of: 7 }],
+      counts: { a: 'x' },
+      colour: 'red',
+    };
+    expect(readableOf(schema, value)).toEqual({ id: 'a', parts: [{ of: 'b' }], colour: 'red' });
+  });
+
+  it.each([undefined, null, 7, [], {}, { id: 7, parts: [] }, { id: 'a', parts: {} }])(
+    'is nothing of %j, which has another form or lacks what is required',
+    (value) => {
+      expect(readableOf(schema, value)).toBeUndefined();
+    },
+  );
+
+  it('has the form asked for, whatever the value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (id, counts, parts) => {
+        const read = readableOf(schema, { id, counts, parts });
+        expect(read === undefined || Value.Check(schema, read)).toBe(true);
+      }),
+    );
   });
 });

@@ -162,7 +162,7 @@ describe('platform calls that failed until a call succeeded', () => {
     const details = (...teams: string[]) => told(failedAtNoon(null, teams)).findings[0]?.details;
     expect(details('growth')).toBe('Last failure: status 500. Teams: growth.');
     expect(details('apac', 'emea', 'growth')).toMatch(/Teams: apac, emea, growth\.$/);
-    expect(details('apac', 'emea', 'growth', 'q')).toMatch(/Teams: apac, emea and 2 others\.$/);
+    expect(details('apac', 'emea', 'growth', 'q')).toMatch(/Teams: apac, emea, growth and 1 more\.$/);
   });
 
   it('are judged over all processes: another one’s later failure is the last', () => {
@@ -310,6 +310,22 @@ describe('what another process said of itself', () => {
     });
     // Before, a process told its number alone.
     for (const text of ['4711', '', '{"id":7}', 'null', '[]']) expect(readProcessHealth(text)).toBeNull();
+  });
+
+  it('costs only what cannot be read of it, of an older version or a newer one', () => {
+    const why = 'status 503';
+    const emea = { team: 'emea', part: 'platform', fromMs: 1, atMs: 1 };
+    const told = {
+      id: 'a',
+      l1Bytes: 5,
+      host: null,
+      // Before, the names alone.
+      failures: { failedAtMs: 1, why, answeredAtMs: null, teams: ['growth', emea], row: 3 },
+      refusedKeys: [{ team: 'growth', reason: 'of a newer version' }],
+    };
+    const { failures, ...read } = readProcessHealth(JSON.stringify(told)) as ProcessHealth;
+    expect(failures).toEqual({ failedAtMs: 1, why, answeredAtMs: null, teams: [emea] });
+    expect(read).toMatchObject({ id: 'a', host: '', l1Bytes: 5, refusedKeys: [] });
   });
 
   it('is never more than it may be, whatever it is', () => {

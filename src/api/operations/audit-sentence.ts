@@ -1,5 +1,5 @@
 /** Entries of the audit as sentences. Pure. */
-import { changesOf, failureOf, minuteOf } from '../../lib/words.js';
+import { changesOf, failureOf, minuteOf, someOf } from '../../lib/words.js';
 import type { AnswerTo } from './table.js';
 
 export type AuditEntry = AnswerTo<'GET /admin/v1/audit'>['entries'][number];
@@ -140,8 +140,7 @@ export function changedIn({
       .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
     return `${name} ${told(was)} → ${told(is)}`;
   });
-  const rest = all.length - SHOWN_CHANGES;
-  return [...all.slice(0, SHOWN_CHANGES), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ') || null;
+  return someOf(all, SHOWN_CHANGES) || null;
 }
 
 /** When the old secret ends: `dgw_xEeSGk… ended at once`. @param at of the roll */
