@@ -84,14 +84,17 @@ it.each([[], ['--once']])(
   },
 );
 
-it('npm run demo has a past, and a first call that is still a miss', async () => {
-  const demo = launch('npm', ['run', 'demo', '--', '--quiet'], { PORT: '0', ADMIN_PORT: '0' });
+it.each([
+  { apps: 'whose apps go on', options: [] },
+  { apps: 'whose apps are quiet', options: ['--quiet'] },
+])('npm run demo has a past, $apps, and a first call that is still a miss', async ({ options }) => {
+  const demo = launch('npm', ['run', 'demo', '--', ...options], { PORT: '0', ADMIN_PORT: '0' });
   await waitFor('the last line', () => demo.stdout.includes('Ctrl-C stops everything.'), demo);
   expect(demo.stdout).toMatch(/\n {2}\d+ requests, \d+ platform calls, in [\d.]+ s\n/);
   const [first = ''] = demo.stdout.split('\n').filter((line) => line.trim().startsWith('curl '));
   const { stdout } = await promisify(execFile)('sh', ['-c', first]);
   expect(stdout).toMatch(/cache-status: dsp-gateway; fwd=miss; stored/);
-  expect(demo.stdout).not.toContain('go on making requests');
+  expect(demo.stdout.includes('go on making requests')).toBe(options.length === 0);
   process.kill(-demo.pid, 'SIGINT');
   await demo.exited;
   expect(demo.stderr).toBe('');
