@@ -112,13 +112,13 @@ interface SeriesChartProps extends Pick<ChartProps, 'height'> {
 }
 
 export function SeriesChart({ chart, answer, height = FULL }: SeriesChartProps) {
-  const { title, lines, kind = 'lines', bars = 'stacked bars', ...look } = chart;
+  const { title, lines, kind = 'stacked bars', ...look } = chart;
   const shown = useMemo(() => byBar(answer), [answer]);
   return (
     <Card title={inPeriod(title, answer.range)}>
       <Chart
         {...look}
-        kind={answer.range === '1h' ? kind : bars}
+        kind={kind}
         times={timesOf(shown)}
         lines={lines(shown.series)}
         partial={shown.partial}
@@ -139,8 +139,6 @@ const latencyOf = ({ latency }: Series): Line[] => {
 
 interface ChartSpec extends Pick<ChartProps, 'label' | 'kind' | 'format'> {
   readonly title: string;
-  /** Of hours and days. */
-  readonly bars?: 'bars';
   readonly lines: (series: Series) => Line[];
 }
 
@@ -152,7 +150,6 @@ export const REQUESTS: ChartSpec = {
     OUTCOMES.map(({ name, ...look }) => ({ ...look, values: outcomes[name] ?? [] })).filter(
       ({ values }) => sum(values) > 0,
     ),
-  kind: 'stacked',
 };
 export const CALLS: ChartSpec = {
   title: 'Platform calls',
@@ -170,13 +167,12 @@ const OTHERS: readonly ChartSpec[] = [
       { title: 'memory', color: '--c2', values: hitTiers.memory },
       { title: 'store', color: '--c7', values: hitTiers.store },
     ],
-    kind: 'stacked',
   },
   {
     title: 'Latency',
     label: 'Median and 99th percentile of latency over time',
     lines: latencyOf,
-    bars: 'bars',
+    kind: 'bars',
     format: duration,
   },
   {
@@ -198,7 +194,7 @@ function PlatformRoom({ answer }: { readonly answer: SeriesAnswer }) {
   const shown = useMemo(() => byBar(answer), [answer]);
   if (!isWaiting && !isTold) return null;
   const look = {
-    kind: answer.range === '1h' ? 'lines' : 'bars',
+    kind: 'bars',
     times: timesOf(shown),
     partial: shown.partial,
     height,
