@@ -165,8 +165,8 @@ export interface CacheStatus {
   readonly stored: boolean;
   /** The store was unavailable. */
   readonly degraded: boolean;
-  /** For a report split by day: number of days fetched. */
-  readonly days: { readonly fetched: number; readonly total: number } | null;
+  /** For a report split by day: number of days fetched; `totals`: they were fetched too. */
+  readonly days: { readonly fetched: number; readonly total: number; readonly totals?: boolean } | null;
 }
 
 /** The `cache-status` header (RFC 9211). */
@@ -189,7 +189,9 @@ const forwarded =
 /** One detail at most (RFC 9211, section 2.8); that the store is away matters more than the count of days. */
 function detailOf({ degraded, days }: CacheStatus): string {
   if (degraded) return '; detail=degraded';
-  return days === null ? '' : `; detail="days=${days.fetched}/${days.total}"`;
+  return days === null
+    ? ''
+    : `; detail="days=${days.fetched}/${days.total}${days.totals === true ? ' totals' : ''}"`;
 }
 
 const STEPS: Readonly<Record<Outcome, Step>> = {

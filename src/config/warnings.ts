@@ -1,5 +1,5 @@
 /** Settings that are allowed but probably a mistake. Pure. */
-import { nearName } from '../lib/near-name.js';
+import { editsInDoubt, nearName } from '../lib/near-name.js';
 import type { Environment } from './rules.js';
 import { type Secret, TOKEN_REQUEST, tokenRequestOf } from './secret.js';
 import { listSettings, OUTSIDE } from './settings.js';
@@ -17,7 +17,7 @@ export function missingCredential(secrets: ReadonlyMap<string, Secret>): string 
 export function nearMisses(env: Environment): readonly string[] {
   const known = knownNames();
   return Object.keys(env).flatMap((name) => {
-    const near = env[name] === '' || env[name] === undefined ? undefined : nearName(name, known);
+    const near = env[name] === '' || env[name] === undefined ? undefined : nearName(name, known, editsInDoubt);
     return near === undefined ? [] : [`${name} is not a setting and has no effect; did you mean ${near}?`];
   });
 }

@@ -1,17 +1,20 @@
-/** Detects misspelled names: one letter inserted, deleted, replaced, or two swapped. Pure. */
+/** Detects misspelled names: letters inserted, deleted, replaced, or two swapped. Pure. */
 
-/** Shorter names are too often one edit away from a valid one. */
-const LEAST_LENGTH = 6;
+/** Letters in which a name that is wrong may differ from the one that was meant: one of four, at most two. */
+const editsIn = (name: string): number => Math.min(2, Math.floor(name.length / 4));
 
-/** @returns the known name that was probably meant; undefined for a known name, or without a similar one */
-export function nearName(name: string, known: Iterable<string>): string | undefined {
-  if (name.length < LEAST_LENGTH) return undefined;
-  let near: string | undefined;
-  for (const one of known) {
-    if (one === name) return undefined;
-    if (one.length >= LEAST_LENGTH && isWithin(name, one, 1)) near ??= one;
+/** The same of a name that may be right as it is: shorter ones are too often one letter away from a known one. */
+export const editsInDoubt = (name: string): number => (name.length < 6 ? 0 : 1);
+
+/** @returns the known name that was probably meant, the nearest first; undefined for a known name, or without a similar one */
+export function nearName(name: string, known: Iterable<string>, mostEdits = editsIn): string | undefined {
+  const all = [...known];
+  if (all.includes(name)) return undefined;
+  for (let edits = 1; edits <= mostEdits(name); edits += 1) {
+    const near = all.find((one) => edits <= mostEdits(one) && isWithin(name, one, edits));
+    if (near !== undefined) return near;
   }
-  return near;
+  return undefined;
 }
 
 /** The known name in another case or with other marks, or else a similar one. */

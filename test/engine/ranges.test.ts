@@ -83,6 +83,16 @@ describe('after learning', () => {
     }
   });
 
+  it('totals of cached days are told as fetched alone, and from the cache the next time', async () => {
+    const { gateway, key } = await learning();
+    await teach(gateway, key);
+    await gateway.report(key, query(day(35), day(6)));
+    const told: string[] = [];
+    for (let asked = 0; asked < 2; asked += 1)
+      told.push(cacheOf(await gateway.report(key, `${query(day(35), day(6))}&_totals=1`)) ?? '');
+    expect(told).toEqual(['fwd=miss; stored; detail="days=0/30 totals"', expect.stringMatching(/^hit; /)]);
+  });
+
   it('other advertisers profit, other splits do not', async () => {
     const { gateway, key } = await learning();
     await teach(gateway, key);

@@ -87,7 +87,7 @@ describe('the help of an error', () => {
       /^Omit _freshness, or send one of these instead: _format, .*_bom\.$/,
     );
     const whole = 'byDate=1&dateFrom=2026-11-01&dateTo=2026-11-01';
-    expect((await ask(`${whole}&_fields=date,spnt`)).help).toBe('Leave out spnt in _fields.');
+    expect((await ask(`${whole}&_fields=date,profit`)).help).toBe('Leave out profit in _fields.');
     expect((await ask(`${whole}&_fields=date,click_s`)).help).toBe(
       'Send clicks instead of click_s in _fields.',
     );

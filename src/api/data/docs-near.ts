@@ -1,9 +1,7 @@
 /** What a reader sees at an address of the documentation that has no page: the pages of a similar name. Pure. */
-import { isWithin, nearName } from '../../lib/near-name.js';
+import { nearName } from '../../lib/near-name.js';
 import { attribute, escapeHtml, type Section } from './docs-search.js';
 
-/** Names up to here are too short to differ in two letters. */
-const SHORT_LETTERS = 5;
 const MAX_NEAR = 5;
 
 /** @returns pages whose address ends or begins similarly, or whose title has the name */
@@ -13,10 +11,14 @@ export function pagesNear(path: string, sections: readonly Section[]): readonly 
   const pages = sections.filter(({ heading }) => heading === '');
   const isNear = ({ address, page }: Section) => {
     const known = nameOf(address);
-    const edits = name.length > SHORT_LETTERS ? 2 : 1;
     const isBeginning =
       name.length >= 4 && known.length >= 4 && (known.startsWith(name.slice(0, 4)) || name.startsWith(known));
-    return isBeginning || isWithin(name, known, edits) || page.toLowerCase().includes(name);
+    return (
+      isBeginning ||
+      known === name ||
+      nearName(name, [known]) !== undefined ||
+      page.toLowerCase().includes(name)
+    );
   };
   const best = nearName(
     name,

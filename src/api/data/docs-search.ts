@@ -1,7 +1,7 @@
 /** Search of the documentation. Pure: sections in, HTML out. */
 import MiniSearch, { type Query } from 'minisearch';
 import { stemmer } from 'stemmer';
-import { isWithin } from '../../lib/near-name.js';
+import { nearName } from '../../lib/near-name.js';
 
 /** A page from one heading to the next, as plain text. */
 export interface Section {
@@ -161,20 +161,18 @@ export async function createSearch(sections: readonly Section[]): Promise<(query
   };
 }
 
-/** @returns what tells the word that was probably meant, the most frequent of those that one letter makes of it */
+/** @returns what tells the word that was probably meant, the most frequent of the nearest */
 function createSpelling(sections: readonly Section[]): (word: string) => string | undefined {
-  let counts: ReadonlyMap<string, number> | null = null;
+  let known: readonly string[] | null = null;
   const count = () => {
     const all = new Map<string, number>(Object.keys(SYNONYMS).map((word) => [word, 1]));
     for (const { page, heading, text } of sections)
       for (const word of plainTokens(`${page} ${heading} ${text}`)) all.set(word, (all.get(word) ?? 0) + 1);
-    return all;
+    return [...all].sort(([, a], [, b]) => b - a).map(([word]) => word);
   };
   return (word) => {
-    if (word.length < LEAST_LETTERS) return undefined;
-    counts ??= count();
-    const near = [...counts].filter(([known]) => known.length >= LEAST_LETTERS && isWithin(word, known, 1));
-    return near.sort(([, a], [, b]) => b - a)[0]?.[0];
+    known ??= count();
+    return nearName(word, known);
   };
 }
 

@@ -25,7 +25,7 @@ export type RequestHeader = keyof typeof REQUEST_HEADERS;
 /** Of every report, and of its 304. Values: `headersOf` (`reports/cache/reply.ts`). */
 const OF_REPORTS = {
   'cache-status': text(
-    'RFC 9211: hit, or fwd with a reason; ttl, stored, and a detail such as l1 or days=2/7.',
+    'RFC 9211. hit: no platform call was made; fresh for ttl more seconds, negative: past that. fwd=miss, stale or request: the platform was called. days=2/7: 2 of 7 days were fetched, 5 were cached; totals after it: those of _totals=1 were fetched.',
   ),
   age: Type.Integer({ minimum: 0, description: 'Seconds since the oldest part was fetched.' }),
   'cache-control': text("How long the caller's cache may keep the answer."),

@@ -128,9 +128,10 @@ const NO_DAYS: ReportAnswer = { ...answerWithoutCall([]), days: null, storable: 
 /** Combined origin of a report and its totals. @param isWhole false without requested totals, which the next request may get */
 function sourceOf(all: readonly ReportAnswer[], isWhole: boolean): Source {
   const outcome = dearest(all.map(({ outcome }) => outcome));
+  const [main, totals] = all;
   return {
     tier: isFromCache(outcome) ? 'store' : null,
-    days: all[0]?.days ?? null,
+    days: main?.days ? { ...main.days, totals: totals !== undefined && !isFromCache(totals.outcome) } : null,
     outcome,
     stored: all.some(({ stored }) => stored),
     degraded: all.some(({ degraded }) => degraded),

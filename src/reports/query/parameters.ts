@@ -2,7 +2,7 @@
 
 import type { FieldFault } from '../../errors.js';
 import { isUnknown } from '../../lib/field-faults.js';
-import { didYouMean, isWithin, nearName, plainName } from '../../lib/near-name.js';
+import { didYouMean, editsInDoubt, isWithin, nearName, plainName } from '../../lib/near-name.js';
 import { isJsonArray, type Json, JsonNumber } from '../rows/json.js';
 import { dayNumber, isoDay } from './days.js';
 
@@ -243,6 +243,7 @@ function meantFor(name: string, known: readonly string[]): readonly string[] {
   const near = nearName(
     plain,
     candidates.map(plainName).filter((one) => !isAnotherThing(plain, one)),
+    editsInDoubt,
   );
   // The first of those with the same plain name.
   return candidates.filter((one) => plainName(one) === near).slice(0, 1);

@@ -220,7 +220,7 @@ function apartWarnings({ totalsApart = [], fields, parts, totals }: AssembleInpu
   );
   const why = parts.every(({ header }) => areTogether(header, totals.header))
     ? 'Both were fetched at once: the platform counts what no row has, or the same in several rows, or was still completing these days.'
-    : 'Both were fetched at different times, and the platform probably changed a day in between. Repeat the request with cache-control: no-cache, which needs the scope cache:refresh, or ask your operator to purge these days from the cache.';
+    : 'Both were fetched at different times, and the platform probably changed a day in between. For the whole period use meta.totals; if the rows stay apart from them, ask your operator to purge these days from the cache.';
   const message = `The totals of the platform (meta.totals) are not the sums of the rows: ${named}. ${why}`;
   return [{ code: 'totals_differ', message }];
 }

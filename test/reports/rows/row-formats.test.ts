@@ -237,15 +237,16 @@ describe('names of columns', () => {
   });
 
   it('that nobody knows are refused with those that are meant, and all there are', () => {
-    const columns = ['date', 'campaignId', 'impressions'];
+    const columns = ['date', 'campaignId', 'impressions', 'spent'];
     const message = (field: string) => fieldFaults([field], columns, new Set())[0]?.message;
     expect(message('campaign_id')).toMatch(
-      /did you mean `campaignId`\? Columns: date, campaignId, impressions$/,
+      /did you mean `campaignId`\? Columns: date, campaignId, impressions, spent$/,
     );
     expect(message('Date')).toMatch(/did you mean `date`\?/);
+    expect(message('spend')).toMatch(/did you mean `spent`\?/);
     expect(message('impresions')).toMatch(/did you mean `impressions`\?/);
     expect(message('profit')).toBe(
-      'names profit, which is not a column of this report. Columns: date, campaignId, impressions',
+      'names profit, which is not a column of this report. Columns: date, campaignId, impressions, spent',
     );
   });
 
