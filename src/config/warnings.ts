@@ -17,7 +17,8 @@ export function missingCredential(secrets: ReadonlyMap<string, Secret>): string 
 export function nearMisses(env: Environment): readonly string[] {
   const known = knownNames();
   return Object.keys(env).flatMap((name) => {
-    const near = env[name] === '' || env[name] === undefined ? undefined : nearName(name, known, editsInDoubt);
+    const near =
+      env[name] === '' || env[name] === undefined ? undefined : nearName(name, known, editsInDoubt);
     return near === undefined ? [] : [`${name} is not a setting and has no effect; did you mean ${near}?`];
   });
 }

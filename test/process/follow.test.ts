@@ -131,14 +131,14 @@ it.each(FILES)('the loader in Python keeps the cells of the platform in %s', asy
   expect(await rowsIn(file)).toEqual(await cells(scene));
 });
 
-it('the loader says where it begins, which days changed, and that it waits', async () => {
+it('the loader says what it has loaded, which days changed, and that it waits', async () => {
   const scene = await liveScene({}, '&byCampaign=1');
   await scene.ask(RANGE);
   const program = await recipe('python3', 'follow.py');
   const file = join(await tempFolder(), 'facts.db');
   const { stdout } = await python([program, file, FIRST, LAST], environment(scene));
   expect(stdout).toMatch(
-    /^loaded 2026-11-14 to 2026-11-20: \d+ rows of 7 days\nreading changes after offset \S+\nup to date with what the gateway has read\n$/,
+    /^loaded 2026-11-14 to 2026-11-20: \d+ rows of 7 days\nreading which days have changed since\n\S+facts\.db has what the gateway has\n$/,
   );
   const child = spawn('python3', [program, file, FIRST, LAST, '--follow'], { env: environment(scene) });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -148,10 +148,10 @@ it('the loader says where it begins, which days changed, and that it waits', asy
   });
   await expect
     .poll(() => said)
-    .toMatch(/^reading changes after offset \S+, then waiting for more; Ctrl-C ends\n$/);
+    .toMatch(/^reading which days have changed since, then waiting for more; Ctrl-C ends\n$/);
   await scene.untilWaiting();
   await restateAll(scene);
-  await expect.poll(() => said).toMatch(/^restated 2026-11-20$/m);
+  await expect.poll(() => said).toMatch(/^2026-11-20: other numbers$/m);
   const ended = once(child, 'exit');
   child.kill('SIGINT');
   expect((await ended)[0]).toBe(0);
@@ -170,8 +170,8 @@ it('the loader removes days that are deleted, and starts anew where its offset i
   await load();
   expect(await rowsIn(file)).toEqual([]);
   await lose(file);
-  const { stderr } = await load();
-  expect(stderr).toContain('starting anew:');
+  const { stdout } = await load();
+  expect(stdout).toContain('loading all days anew\nloaded 2026-11-14 to 2026-11-20:');
   expect(await rowsIn(file)).toEqual(await cells(scene));
 });
 
