@@ -24,9 +24,11 @@ export interface ReaderPage {
   readonly style?: string;
 }
 
+/** @param words that the field of the search offers while somebody types: pages have no script */
 export function readerPage(
   { address, title, html, headings = [], style = '' }: ReaderPage,
   shelves: readonly Shelf[],
+  words: readonly string[],
 ): string {
   const shown = escapeHtml(title);
   return `<!doctype html>
@@ -35,7 +37,7 @@ export function readerPage(
 <style>${STYLE}${style}</style>
 </head><body>
 <a class="skip" href="#text">To the text</a>
-<header><a class="name" href="/docs">dsp-gateway</a><form role="search" action="/docs/search">${FIELD} maxlength="100" placeholder="Search" aria-label="Search the documentation"></form><a class="pages" href="#pages">Pages</a><a href="/">Home</a><a href="/docs/api">API<span class="rest"> reference</span></a><a href="/docs/errors">Errors</a></header>
+<header><a class="name" href="/docs">dsp-gateway</a><form role="search" action="/docs/search">${FIELD} maxlength="100" placeholder="Search" aria-label="Search the documentation" list="words"><datalist id="words">${words.map((one) => `<option>${escapeHtml(one)}`).join('')}</datalist></form><a class="pages" href="#pages">Pages</a><a href="/">Home</a><a href="/docs/api">API<span class="rest"> reference</span></a><a href="/docs/errors">Errors</a></header>
 <div class="sheet">
 <nav class="shelves" id="pages" aria-label="Pages">${shelves.map((shelf) => shelfOf(shelf, address)).join('\n')}</nav>
 <main id="text"><h1>${shown}</h1>

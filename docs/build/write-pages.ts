@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FRAME } from '../../src/api/data/docs-pages.js';
+import { ANSWERS } from '../../src/api/data/docs-search.js';
 import { errorPages } from './errors.js';
 import { type ReaderPage, readerPage } from './layout.js';
 import { addressOfPage, pageNames, renderFile, shelvesOf } from './library.js';
@@ -19,13 +20,17 @@ export function writePages(): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   };
-  const writePage = (path: string, page: ReaderPage) => write(`${path}.html`, readerPage(page, shelves));
+  const sections = pages.flatMap(([name, { title, html }]) => sectionsOf(addressOfPage(name), title, html));
+  const sought = sections.filter(({ address }) => !/^\/docs\/(?:adr|changelog)\b/.test(address));
+  const words = [...Object.keys(ANSWERS), ...sought.map(({ page, heading }) => heading || page)];
+  const offered = [...new Set(words)].sort();
+  const writePage = (path: string, page: ReaderPage) =>
+    write(`${path}.html`, readerPage(page, shelves, offered));
   for (const [name, page] of pages) {
     const address = addressOfPage(name);
     writePage(`all${address}`, { address, ...page });
   }
   writePage('all/frame', { address: '/docs/search', title: FRAME.title, html: FRAME.text });
-  const sections = pages.flatMap(([name, { title, html }]) => sectionsOf(addressOfPage(name), title, html));
   write('all/sections.json', JSON.stringify(sections));
   for (const plane of ['data', 'admin']) {
     const errors = errorPages(plane === 'admin');

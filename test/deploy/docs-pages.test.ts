@@ -187,9 +187,9 @@ describe('a page that is none', () => {
     const pages = ['/docs/settings', '/docs/setting', '/docs/caching', '/docs/set-a', '/docs/set-b'].map(
       page,
     );
-    expect(pagesNear('/docs/setings', pages).map(({ address }) => address)).toEqual([
-      '/docs/settings',
+    expect(pagesNear('/docs/settin', pages).map(({ address }) => address)).toEqual([
       '/docs/setting',
+      '/docs/settings',
     ]);
     expect(pagesNear('/docs//', pages)).toEqual([]);
     expect(pagesNear('/docs/zzz', pages)).toEqual([]);
@@ -199,10 +199,11 @@ describe('a page that is none', () => {
 describe('the search of the documentation', () => {
   const search = async (query: string) => (await get(`/docs/search?${query}`)).body;
 
-  it('begins in the head of every page, without a script', async () => {
+  it('begins in the head of every page, and offers headings while somebody types, without a script', async () => {
     for (const url of ['/docs', '/docs/caching', '/docs/errors/not_found', '/docs/search']) {
       const { body, headers } = await get(url);
       expect(body).toMatch(/<form role="search" action="\/docs\/search"><input type="search" name="q"/);
+      expect(body).toMatch(/<datalist id="words">.*<option>pentest<option>.*<\/datalist><\/form>/);
       expect(headers['content-security-policy']).toContain("form-action 'self'");
     }
   });
@@ -297,6 +298,9 @@ describe('the search of the documentation', () => {
     ['SLA', '/docs/decide#support-sla-roadmap'],
     ['roadmap', '/docs/decide#support-sla-roadmap'],
     ['pen test', '/docs/security#pen-test-and-outside-review'],
+    ['pentest', '/docs/security#pen-test-and-outside-review'],
+    ['on-call', '/docs/decide#what-it-costs'],
+    ['rot', '/docs/operations#rotation'],
     ['how to report a vulnerability', '/docs/security#how-to-report-a-vulnerability'],
     ['npm audit', '/docs/security#known-faults-of-packages'],
     ['CVE', '/docs/security#known-faults-of-packages'],

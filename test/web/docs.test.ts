@@ -79,4 +79,7 @@ it('the API reference begins with a call at the address that the reader has, and
   expect(await page.locator('h1').textContent()).toBe('First steps for app teams');
   await page.getByRole('link', { name: 'API reference' }).first().click();
   await page.waitForURL('**/docs/api');
+  await page.getByRole('searchbox').fill('pentest');
+  await page.getByRole('searchbox').press('Enter');
+  await page.waitForURL('**/docs/search?q=pentest');
 });

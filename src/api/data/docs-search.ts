@@ -18,8 +18,8 @@ export interface Section {
 
 const [MAX_LETTERS, MAX_WORDS, MAX_SHOWN] = [100, 12, 30];
 const SNIPPET_LETTERS = 180;
-/** Shorter words are not taken for the beginning of others, nor for misspelt ones. */
-const LEAST_LETTERS = 4;
+/** Shorter words are not taken for the beginning of others. */
+const LEAST_LETTERS = 3;
 
 /** Words that questions have whatever they are about; `data` is on nearly every page. */
 const SMALL = new Set(
@@ -39,7 +39,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   authentication: 'x-api-key',
 };
 /** The section that comes first for words that no heading has, or another section has oftener. */
-const ANSWERS: Readonly<Record<string, string>> = {
+export const ANSWERS: Readonly<Record<string, string>> = {
   'getting started': '/docs/first-steps',
   quickstart: '/docs/first-steps',
   'quick start': '/docs/first-steps',
@@ -71,6 +71,9 @@ const ANSWERS: Readonly<Record<string, string>> = {
   platforms: '/docs/decide#which-platforms',
   'supported platforms': '/docs/decide#which-platforms',
   availability: '/docs/decide#what-fails-with-what',
+  'on-call': '/docs/decide#what-it-costs',
+  oncall: '/docs/decide#what-it-costs',
+  pentest: '/docs/security#pen-test-and-outside-review',
   alternatives: '/docs/decide#a-nightly-load-instead',
   'exit strategy': '/docs/decide#to-leave-it',
   rollback: '/docs/upgrade#go-back',
