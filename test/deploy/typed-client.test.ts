@@ -69,6 +69,14 @@ it('the example of the docs compiles strictly against what it is generated from,
     'added-name.ts': program
       .replace("byDate: '1'", "byCreative: '1'")
       .replace('satisfies Query', "satisfies Query & { byCreative?: '1' }"),
+    'columns.ts': program.replace(
+      'Number(first?.spent)',
+      'first?.spent satisfies number | string | null | undefined, first?.other',
+    ),
+    'wrong-column.ts': program.replace(
+      'Number(first?.spent)',
+      'first?.spend satisfies number | string | null | undefined',
+    ),
     'wrong-answer.ts': program.replace('data.meta.rowCount', 'data.meta.rows'),
   };
   for (const [name, text] of Object.entries(programs)) await writeFile(join(folder, name), text);
@@ -76,6 +84,7 @@ it('the example of the docs compiles strictly against what it is generated from,
   expect(compiled.faults).toEqual({
     'wrong-question.ts': [expect.stringContaining('"yes"'), expect.stringContaining('"yes"')],
     'wrong-names.ts': [expect.stringContaining("'byDat' does not exist in type")],
+    'wrong-column.ts': [expect.stringContaining("'unknown' does not satisfy")],
     'wrong-answer.ts': [expect.stringContaining("'rows' does not exist")],
   });
   expect([...neverIn(compiled, 'gateway.d.ts'), ...neverIn(compiled, 'admin.d.ts')]).toEqual([]);

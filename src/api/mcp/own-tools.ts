@@ -1,6 +1,7 @@
 /** Tools about the team itself, and about the available reports. */
 
 import { GatewayError, invalidQuery } from '../../errors.js';
+import { USUAL_COLUMNS } from '../../reports/query/describe.js';
 import { ENDPOINT_FAULT, isEndpointPath } from '../../reports/query/endpoint-path.js';
 import { holdsText, isAdditive } from '../../reports/rows/row-names.js';
 import { DOES_NOT_ADD_UP, type Table, tableOf } from '../../reports/tables/table.js';
@@ -50,7 +51,7 @@ export async function getUsage({ showMe }: ToolParts, call: ToolCall): Promise<T
 }
 
 /** Shown until the team has seen the columns of an answer itself. */
-const USUAL_COLUMNS = ['date', 'campaignId', 'campaignName', 'impressions', 'clicks', 'spent', 'reach'];
+const USUAL = Object.keys(USUAL_COLUMNS);
 const isDimension = (name: string) => /^(?:date|day)$/.test(name) || holdsText(name, name);
 
 export async function describeReports(
@@ -63,7 +64,7 @@ export async function describeReports(
   const named = endpoint === undefined ? [...new Set([...described.endpoints, ...all.keys()])] : [endpoint];
   const rows = named.flatMap((one) => {
     const seen = all.get(one) ?? [];
-    const columns = seen.length > 0 ? seen : USUAL_COLUMNS;
+    const columns = seen.length > 0 ? seen : USUAL;
     return [
       [one, 'report', '', one === rules.defaultEndpoint ? 'the default' : ''],
       ...described.parameters.map((name) => [one, 'parameter', name, '']),

@@ -135,13 +135,25 @@ export const OWN_QUERY: TObject = Type.Object(OWN, { additionalProperties: false
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const time = (description: string) => Type.String({ format: 'date-time', description });
 
+const figure = nullable(Type.Union([Type.Number(), Type.String()]));
+/** Source: the platform document names `reach` alone; the others are usual (decision 28). */
+export const USUAL_COLUMNS = {
+  date: nullable(Type.String({ description: 'With byDate: YYYY-MM-DD.' })),
+  campaignId: figure,
+  campaignName: nullable(Type.String()),
+  impressions: figure,
+  clicks: figure,
+  spent: figure,
+  reach: figure,
+};
+
 const Row = Type.Object(
-  {},
+  Object.fromEntries(Object.entries(USUAL_COLUMNS).map(([name, schema]) => [name, Type.Optional(schema)])),
   {
     additionalProperties: true,
     title: 'Row',
     description:
-      'Names are camelCase and dates ISO. A number that JSON cannot represent exactly is a string.',
+      'The columns are those of the platform: the usual ones have a type here, any may be absent, and there are others. Names are camelCase. A number that JSON cannot represent exactly is a string.',
   },
 );
 
