@@ -1,13 +1,8 @@
 /** The pages about errors, from the catalogue: the list, and one for each code. */
 
 import { escapeHtml } from '../../src/api/data/docs-search.js';
-import {
-  CATALOGUE,
-  type ErrorCode,
-  GatewayError,
-  type GatewayErrorOptions,
-  statusOf,
-} from '../../src/errors.js';
+import { CATALOGUE, remedyOf } from '../../src/errors/catalogue.js';
+import { type ErrorCode, GatewayError, type GatewayErrorOptions, statusOf } from '../../src/errors.js';
 import { mustBe } from '../../src/lib/field-faults.js';
 import { toProblem } from '../../src/lib/http/problem.js';
 import type { ReaderPage } from './layout.js';
@@ -42,11 +37,11 @@ export function errorPages(admin: boolean): readonly (ReaderPage & { readonly pa
 }
 
 function errorList(admin: boolean): string {
-  const cells = Object.entries(CATALOGUE).map(([code, { meaning, remedy }]) => [
+  const cells = Object.entries(CATALOGUE).map(([code, entry]) => [
     shownStatus(code as ErrorCode, admin),
     `<a href="/docs/errors/${code}"><code>${code}</code></a>`,
-    prose(meaning),
-    prose(remedy),
+    prose(entry.meaning),
+    prose(remedyOf(entry)),
   ]);
   // Stable: codes of a status stay in the order of the catalogue.
   const rows = cells
@@ -63,14 +58,14 @@ do next, and <code>requestId</code> is what to tell the operator. Programs repea
 }
 
 function errorPage(code: ErrorCode, admin: boolean): string {
-  const { meaning, remedy } = CATALOGUE[code];
+  const entry = CATALOGUE[code];
   // Made as the gateway makes it.
   const options = { status: statusOf(code, admin), ...EXAMPLES[code] };
   const example = toProblem(new GatewayError(code, options), REQUEST_ID);
   return `<p>HTTP <code>${shownStatus(code, admin)} ${code}</code></p>
-<p class="lead">${prose(meaning)}</p>
+<p class="lead">${prose(entry.meaning)}</p>
 <h2>What to do</h2>
-<p>${prose(remedy)}</p>
+<p>${prose(remedyOf(entry))}</p>
 <h2>Example</h2>
 <pre tabindex="0"><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
 <p><a href="/docs/errors">All errors</a></p>`;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pageNames, shelvesOf } from '../../docs/build/library.js';
 import { SCOPES } from '../../src/config/sign-in-settings.js';
-import { CATALOGUE } from '../../src/errors.js';
+import { CATALOGUE } from '../../src/errors/catalogue.js';
 import { DECLARED } from '../../src/reports/query/declared-parameters.js';
 import { GATEWAY_PARAMETERS } from '../../src/reports/query/parameters.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';

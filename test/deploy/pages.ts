@@ -1,17 +1,18 @@
 /** Pages of the docs, and parts of them, that are made from what the code says. */
-import { CATALOGUE, type ErrorCode, statusOf } from '../../src/errors.js';
+import { CATALOGUE, remedyOf } from '../../src/errors/catalogue.js';
+import { type ErrorCode, statusOf } from '../../src/errors.js';
 import { SWITCHES } from '../../src/simulator/switches.js';
 
 /** `docs/errors.md`, whole. */
 export function errorsPage(): string {
   // Stable: codes of a status stay in the order of the catalogue.
   const sorted = Object.entries(CATALOGUE).toSorted(([, a], [, b]) => a.status - b.status);
-  const rows = sorted.map(([code, { meaning, remedy }]) => {
+  const rows = sorted.map(([code, entry]) => {
     const [data, admin] = [false, true].map((plane) => statusOf(code as ErrorCode, plane));
     const own = data === admin ? data : `${data}; ${admin} on the admin plane`;
     // The one error without a status of its own.
     const shown = (code as ErrorCode) === 'upstream_rejected' ? '4xx' : own;
-    return `| ${shown} | \`${code}\` | ${cell(meaning)} | ${cell(remedy)} |`;
+    return `| ${shown} | \`${code}\` | ${cell(entry.meaning)} | ${cell(remedyOf(entry))} |`;
   });
   return `# Errors
 

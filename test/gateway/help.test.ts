@@ -1,7 +1,8 @@
 /** Every problem says what to do next: with names for a team, in one constant text for whoever has no key. */
 import { describe, expect, it } from 'vitest';
 import { refusal } from '../../src/api/proxy/guard-write.js';
-import { CATALOGUE, type ErrorCode, GatewayError } from '../../src/errors.js';
+import { CATALOGUE } from '../../src/errors/catalogue.js';
+import { type ErrorCode, GatewayError } from '../../src/errors.js';
 import { type Problem, toProblem } from '../../src/lib/http/problem.js';
 import { checkWrite } from '../../src/teams/write-guard/check-write.js';
 import { sharedGateway } from '../support/scene.js';

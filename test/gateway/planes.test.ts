@@ -1,6 +1,6 @@
 /** Cases of docs/security.md that no other test looks at by themselves. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CATALOGUE } from '../../src/errors.js';
+import { CATALOGUE } from '../../src/errors/catalogue.js';
 import { BUILD } from '../../src/lib/package-root.js';
 import {
   ADMIN_TOKEN,

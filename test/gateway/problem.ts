@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { CATALOGUE } from '../../src/errors.js';
+import { CATALOGUE } from '../../src/errors/catalogue.js';
 import type { Problem } from '../../src/lib/http/problem.js';
 import { outcomeOf, type Reply } from '../support/start-gateway.js';
 

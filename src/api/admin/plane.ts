@@ -95,7 +95,7 @@ function storeAway(cause: StoreUnavailable, isRead: boolean): GatewayError {
         ? {
             detail:
               'The store (Redis, or the disk of the embedded store) cannot be reached, so this cannot be read.',
-            help: 'Repeat in a few seconds; `dsp-gateway status` shows what is wrong.',
+            help: 'Repeat after 5 s; `dsp-gateway status` shows what is wrong.',
           }
         : {
             detail: 'The store cannot be reached; the change may or may not have been made.',

@@ -1,7 +1,8 @@
 /** Requests on the data plane: live, `GET /admin/v1/tail`, and failed ones as a list and by id, `GET /admin/v1/requests`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isIsoDate } from '../../config/values.js';
-import { CATALOGUE, type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
+import { CATALOGUE } from '../../errors/catalogue.js';
+import { type FieldFault, GatewayError, invalidQuery } from '../../errors.js';
 import { mustBe } from '../../lib/field-faults.js';
 import { didYouMean, meantName } from '../../lib/near-name.js';
 import type { Services } from '../../server/services.js';

@@ -1,6 +1,7 @@
 /** 404 and 405: the methods of an address, or a similar address. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { CATALOGUE, GatewayError } from '../../errors.js';
+import { CATALOGUE } from '../../errors/catalogue.js';
+import { GatewayError } from '../../errors.js';
 import { nearName } from '../../lib/near-name.js';
 
 export const REPORTS = '/api/v1/report/';

@@ -1,6 +1,7 @@
 /** Writes one operation of the OpenAPI document, from the description by its route and the generated part. */
 import Type, { type TObject, type TSchema } from 'typebox';
-import { CATALOGUE, type ErrorCode, statusOf } from '../../errors.js';
+import { CATALOGUE, remedyOf } from '../../errors/catalogue.js';
+import { type ErrorCode, statusOf } from '../../errors.js';
 import { REQUEST_HEADERS, type ResponseHeader } from './headers.js';
 import { NAME } from './hoist.js';
 import type { Answer, Operation, ProblemCode } from './operation.js';
@@ -129,7 +130,8 @@ function exampleOf(codes: readonly ErrorCode[], status: number | null): object {
   const isOf = (one: ErrorCode) => codes.includes(one);
   const own = codes.find((one) => one !== 'upstream_rejected');
   const code = USUAL.find(isOf) ?? own ?? 'upstream_rejected';
-  const { title, meaning: detail, remedy: help } = CATALOGUE[code];
+  const { title, meaning: detail } = CATALOGUE[code];
+  const help = remedyOf(CATALOGUE[code]);
   const type = `/docs/errors/${code}`;
   return { type, title, status: status ?? 404, code, detail, help, requestId: REQUEST_ID };
 }

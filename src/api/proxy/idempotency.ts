@@ -254,7 +254,7 @@ function answerAgain(
 function noRoom(cause: StoreUnavailable): GatewayError {
   return new GatewayError('not_ready', {
     detail: 'The store has no room for another idempotency key. The platform was not called.',
-    help: 'Try again later (keys are kept for 24 hours), or ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store.',
+    help: 'Repeat after 1 min (keys are kept for 24 hours), or ask your operator to raise redis.idempotencyMaxBytes or free the disk of the embedded store.',
     retryAfterS: 60,
     cause,
   });

@@ -1,10 +1,5 @@
-import {
-  CATALOGUE,
-  type ErrorCode,
-  type FieldFault,
-  type GatewayError,
-  type KnownPeriod,
-} from '../../errors.js';
+import { CATALOGUE, remedyOf } from '../../errors/catalogue.js';
+import type { ErrorCode, FieldFault, GatewayError, KnownPeriod } from '../../errors.js';
 import { span } from '../words.js';
 
 /** A problem document (RFC 9457). */
@@ -90,25 +85,17 @@ function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, text.lastIndexOf(' ', most - 1)).replace(/,$/, '')} …` : text;
 }
 
-/** The wait as a number, if it is known. */
-function inNumbers(text: string, retryAfterS: number | undefined): string {
-  if (retryAfterS === undefined) return text;
-  const wait = span(retryAfterS);
-  return text
-    .replace(/the seconds in `?retry-after`?/, wait)
-    .replace(/(?:Try again|Repeat) (?:later|in a few seconds)/, `Repeat after ${wait}`);
-}
-
 function describeError({ code, options }: GatewayError) {
   const { errors = [], detail, help, retryAfterS } = options;
   const [first, ...others] = errors;
   // Only these codes name fields to a caller whose key or admin token is valid.
   const namesFields = first !== undefined && /^(?:invalid_(?:query|body)|undeclared_parameter)$/.test(code);
   const ofFaults = namesFields ? describeFaults([first, ...others]) : null;
-  const { meaning, remedy } = CATALOGUE[code];
+  const entry = CATALOGUE[code];
+  const wait = retryAfterS === undefined ? undefined : span(retryAfterS);
   return {
-    detail: inNumbers(detail ?? ofFaults?.detail ?? withoutMarks(meaning), retryAfterS),
-    help: inNumbers(help ?? ofFaults?.help ?? withoutMarks(remedy), retryAfterS),
+    detail: detail ?? ofFaults?.detail ?? withoutMarks(entry.meaning),
+    help: help ?? ofFaults?.help ?? withoutMarks(remedyOf(entry, wait)),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Warnings about an answer: `meta.warnings`, or the codes in `report-warnings`. */
-import { CATALOGUE, type ErrorCode } from '../../errors.js';
+import { CATALOGUE } from '../../errors/catalogue.js';
+import type { ErrorCode } from '../../errors.js';
 import { didYouMean } from '../../lib/near-name.js';
 import type { Report } from '../query/canonicalize.js';
 import type { AssembleInput, KnownDay, Past } from './answer.js';

@@ -1,5 +1,6 @@
 /** What a watch means now: may its team see the report, can its days be read, which of them are due, and what that costs. */
-import { CATALOGUE, GatewayError } from '../../errors.js';
+import { CATALOGUE } from '../../errors/catalogue.js';
+import { GatewayError } from '../../errors.js';
 import { whenAway } from '../../store/port.js';
 import type { Directory } from '../../teams/auth/directory.js';
 import type { Team } from '../../teams/auth/team.js';

@@ -9,6 +9,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors.js';
 import { randomBuffer } from '../../lib/chance.js';
 import type { Clock } from '../../lib/clock.js';
+import { span } from '../../lib/words.js';
 import { type Store, StoreUnavailable, whenAway } from '../../store/port.js';
 import { RegistryLost } from '../../store/registry/succession.js';
 import { createKeptSessions } from './kept-sessions.js';
@@ -132,10 +133,11 @@ interface SignedInBy extends Pick<SessionRecord, 'holder' | 'isPerson' | 'team' 
 async function chargeSignIn({ quotas }: Pick<Store, 'quotas'>, key: string, nowMs: number): Promise<void> {
   const { granted, nextInMs } = await quotas.take(key, { ...SIGN_INS, want: 1, nowMs });
   if (granted > 0) return;
+  const retryAfterS = Math.max(1, Math.ceil(nextInMs / 1000));
   throw new GatewayError('rate_limited', {
     detail: 'This key or token has opened too many sessions in the last hour.',
-    help: 'Wait for the seconds in retry-after, or use an open session.',
-    retryAfterS: Math.max(1, Math.ceil(nextInMs / 1000)),
+    help: `Wait for ${span(retryAfterS)}, or use an open session.`,
+    retryAfterS,
   });
 }
 
