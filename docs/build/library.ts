@@ -15,7 +15,7 @@ const CHANGELOG = '../CHANGELOG.md';
 const SHELVES: readonly (readonly [title: string, names: string])[] = [
   [
     'Decide',
-    'index decide trial simulator proven trust wrong stored security licences size-it performance upgrade ../CHANGELOG',
+    'index decide costs trial outages simulator proven trust wrong stored security licences size-it performance upgrade ../CHANGELOG',
   ],
   ['Call it', 'explorer first-steps clients contract caching history changes final agents'],
   ['Run it', 'operations settings compose kubernetes sign-in who-may-what limits write-guard metrics cli'],

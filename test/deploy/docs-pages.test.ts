@@ -11,7 +11,7 @@ import { pagesNear } from '../../src/api/data/docs-near.js';
 import { registerPages } from '../../src/api/data/docs-pages.js';
 import { createSearch, type Section } from '../../src/api/data/docs-search.js';
 import { json } from '../../src/api/openapi/operation.js';
-import { CATALOGUE } from '../../src/errors.js';
+import { CATALOGUE } from '../../src/errors/catalogue.js';
 import { withGateway } from '../support/start-gateway.js';
 
 let app: FastifyInstance;
@@ -274,8 +274,8 @@ describe('the search of the documentation', () => {
     ['sso', '/docs/sign-in'],
     ['login', '/docs/sign-in'],
     ['excel', '/docs/clients#excel'],
-    ['price', '/docs/decide#what-it-costs'],
-    ['cost', '/docs/decide#what-it-costs'],
+    ['price', '/docs/costs#what-it-costs'],
+    ['cost', '/docs/costs#what-it-costs'],
     ['gdpr', '/docs/stored#personal-data'],
     ['personal data', '/docs/stored#personal-data'],
     ['data residency', '/docs/stored#personal-data'],
@@ -299,17 +299,17 @@ describe('the search of the documentation', () => {
     ['roadmap', '/docs/decide#support-sla-roadmap'],
     ['pen test', '/docs/security#pen-test-and-outside-review'],
     ['pentest', '/docs/security#pen-test-and-outside-review'],
-    ['on-call', '/docs/decide#what-it-costs'],
+    ['on-call', '/docs/costs#what-it-costs'],
     ['rot', '/docs/operations#rotation'],
     ['how to report a vulnerability', '/docs/security#how-to-report-a-vulnerability'],
     ['npm audit', '/docs/security#known-faults-of-packages'],
     ['CVE', '/docs/security#known-faults-of-packages'],
-    ['TCO', '/docs/decide#what-it-costs'],
-    ['RPO', '/docs/decide#what-fails-with-what'],
-    ['RTO', '/docs/decide#what-fails-with-what'],
-    ['availability', '/docs/decide#what-fails-with-what'],
-    ['single point of failure', '/docs/decide#what-fails-with-what'],
-    ['disaster recovery', '/docs/decide#what-fails-with-what'],
+    ['TCO', '/docs/costs#what-it-costs'],
+    ['RPO', '/docs/outages'],
+    ['RTO', '/docs/outages'],
+    ['availability', '/docs/outages'],
+    ['single point of failure', '/docs/outages'],
+    ['disaster recovery', '/docs/outages'],
     ['compliance', '/docs/security#pen-test-and-outside-review'],
     ['vendor', '/docs/decide#support-sla-roadmap'],
     ['rollback', '/docs/upgrade#go-back'],

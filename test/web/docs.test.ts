@@ -46,7 +46,7 @@ it('the head of a page has all its links in one line on a phone', async () => {
 
 it('the sums of what the gateway costs are lists, which fit a phone without breaking words', async () => {
   const { gateway } = await openGateway();
-  const { page } = await visit(`${gateway.data}/docs/decide`);
+  const { page } = await visit(`${gateway.data}/docs/costs`);
   await page.setViewportSize({ width: 390, height: 844 });
   expect(await page.locator('pre').count()).toBe(0);
   const terms = page.locator('main li', { hasText: /× (days|365|price)|price of/ });
@@ -61,7 +61,7 @@ it('a link to a heading shows it below the head of the page, on a phone too', as
   const { gateway } = await openGateway();
   const { page } = await visit(`${gateway.data}/docs`);
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.goto(`${gateway.data}/docs/decide#when-it-pays`);
+  await page.goto(`${gateway.data}/docs/costs#when-it-pays`);
   const [head, heading] = [
     await page.locator('header').boundingBox(),
     await page.locator('#when-it-pays').boundingBox(),
