@@ -275,7 +275,7 @@ describe('the search of the documentation', () => {
     ['login', '/docs/sign-in'],
     ['excel', '/docs/clients#excel'],
     ['price', '/docs/costs#what-it-costs'],
-    ['cost', '/docs/costs#what-it-costs'],
+    ['cost', '/docs/costs'],
     ['gdpr', '/docs/stored#personal-data'],
     ['personal data', '/docs/stored#personal-data'],
     ['data residency', '/docs/stored#personal-data'],
