@@ -69,15 +69,14 @@ function unknownOf(
     const { old, young } = byAge(dates, canonical.todayOf(report.account), rules);
     if (old.length === 0)
       return new GatewayError('not_final', { detail: `Not final yet: ${expectedFinalDates(young, rules)}.` });
-    const again = 'without _vintage, with cache-control: no-cache if they are cached';
     if (young.length === 0)
       return new GatewayError('not_final', {
         detail: `Old enough to be final, but not fetched since: ${listed(old)}.`,
-        help: `Request them ${again}.`,
+        help: 'Request them without _vintage, and repeat when they have been fetched again.',
       });
     return new GatewayError('not_final', {
       detail: `Not final yet: ${expectedFinalDates(young, rules)}.`,
-      help: `Request ${listed(old)} ${again}: old enough, but not fetched since; repeat once the others are final.`,
+      help: `Request ${listed(old)} without _vintage: old enough, but not fetched since. Repeat when the others are final.`,
     });
   };
 }

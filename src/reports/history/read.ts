@@ -154,7 +154,7 @@ function notKnown(wanted: DaysWanted, known: readonly Revisions[]): GatewayError
     ? notKept(`${missing} All of them are recorded from ${new Date(first).toISOString()} on.`)
     : notKept(
         `${missing} Some were never recorded.`,
-        'Request them without _asOf, with cache-control: no-cache if they are cached: they are recorded from then on.',
+        'Request them without _asOf: they are recorded from their next fetch on.',
       );
 }
 
