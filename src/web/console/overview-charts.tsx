@@ -39,11 +39,11 @@ function hitRatio({ outcomes }: Series): number | null {
 
 interface OverviewFiguresProps {
   readonly answer: SeriesAnswer;
-  /** Name of the limit of platform calls. */
+  /** Name of a team's limit of platform calls; absent: of all teams, with the calls that the gateway makes by itself. */
   readonly leftOf?: string;
 }
 
-export function OverviewFigures({ answer, leftOf = "the platform's rate" }: OverviewFiguresProps) {
+export function OverviewFigures({ answer, leftOf }: OverviewFiguresProps) {
   const { series } = answer;
   const counts = allCounts(series.latency);
   const longestMs = Math.max(0, ...series.latency.longestMs);
@@ -57,7 +57,10 @@ export function OverviewFigures({ answer, leftOf = "the platform's rate" }: Over
       <Figure
         label="Platform calls"
         value={compact(sum(series.platformCalls))}
-        note={left === undefined ? undefined : `${count(left)} left of ${leftOf}`}
+        note={[
+          ...(left === undefined ? [] : [`${count(left)} left of ${leftOf ?? "the platform's rate"}`]),
+          ...(leftOf === undefined ? ["the gateway's own too"] : []),
+        ].join('; ')}
       />
       <Figure label="Calls saved" value={compact(sum(series.platformCallsSaved))} tone="good" />
       <Figure
