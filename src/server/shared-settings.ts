@@ -15,10 +15,12 @@ export function sharedSettings(
   { platform, report }: Pick<Config, 'platform' | 'report'>,
   others: () => readonly { readonly info: string }[],
 ) {
-  const { baseUrl, timezone, timezones, retentionDays } = platform;
+  const { account, timezone, timezones, retentionDays } = platform;
+  const baseUrl = new URL(platform.baseUrl).href;
   const values: Readonly<Record<string, unknown>> = {
-    ...under('platform', { baseUrl, timezone, timezones, retentionDays }),
-    ...under('report', report),
+    ...under('platform', { account, baseUrl, timezone, timezones, retentionDays }),
+    // Of this list alone the order counts: the first is the default.
+    ...under('report', { ...report, accountFields: report.accountFields.join() }),
   };
   const hashes = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, hashOf(value)]));
   return {
@@ -27,7 +29,7 @@ export function sharedSettings(
     /** Names of those that another process has otherwise, sorted. */
     apart(): readonly string[] {
       const theirs = others().flatMap(({ info }) => Object.entries(Told.parse(info)?.settings ?? {}));
-      const differing = theirs.filter(([name, hash]) => hash !== (hashes[name] ?? hash));
+      const differing = theirs.filter(([name, hash]) => Object.hasOwn(hashes, name) && hash !== hashes[name]);
       return [...new Set(differing.map(([name]) => name))].sort();
     },
   };
@@ -36,13 +38,14 @@ export function sharedSettings(
 const under = (section: string, settings: object) =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [`${section}.${name}`, value]));
 
-/** Members in the order of their names: a file may have them in any. */
+/** Members in the order of their names, lists sorted: a file may have them in any. */
 function hashOf(value: unknown): string {
-  const text = JSON.stringify(value, (_, member: unknown) =>
-    typeof member === 'object' && member !== null && !Array.isArray(member)
+  const text = JSON.stringify(value, (_, member: unknown) => {
+    if (Array.isArray(member)) return member.toSorted();
+    return typeof member === 'object' && member !== null
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
+      : member;
+  });
   return createHash('sha256')
     .update(text ?? '')
     .digest('base64url')

@@ -10,10 +10,13 @@ const CONFIG = loadConfig({
   GATEWAY_MASTER_KEY: Buffer.alloc(32).toString('base64'),
 });
 
-type Platform = typeof CONFIG.platform;
-const given = (changes: Partial<Platform>) => ({ ...CONFIG, platform: { ...CONFIG.platform, ...changes } });
-const hashesOf = (changes: Partial<Platform>) => sharedSettings(given(changes), () => []).hashes;
-const apart = (own: Partial<Platform>, ...others: Partial<Platform>[]) =>
+type Changes = Partial<typeof CONFIG.platform> & { readonly report?: Partial<typeof CONFIG.report> };
+const given = ({ report, ...platform }: Changes) => ({
+  platform: { ...CONFIG.platform, ...platform },
+  report: { ...CONFIG.report, ...report },
+});
+const hashesOf = (changes: Changes) => sharedSettings(given(changes), () => []).hashes;
+const apart = (own: Changes, ...others: Changes[]) =>
   sharedSettings(given(own), () =>
     others.map((one) => ({ info: JSON.stringify({ id: 'other', settings: hashesOf(one) }) })),
   ).apart();
@@ -25,12 +28,33 @@ it('are alike in any order of their members, and told by name where a value diff
   expect(apart(own, own, other)).toEqual(['platform.timezone', 'platform.timezones']);
 });
 
-it.each(['{}', '{"settings":{"report.other":"x"}}', '{"settings":7}', 'no JSON'])(
-  'are not compared with a process that does not report them: %s',
-  (info) => {
-    expect(sharedSettings(CONFIG, () => [{ info }]).apart()).toEqual([]);
-  },
-);
+it('are alike where an address has a slash at its end, and lists have another order; fields of accounts have one', () => {
+  const endpoints = Object.entries(CONFIG.report.endpoints);
+  const listed = (...names: string[]): Changes => ({
+    report: {
+      nonAccountParameters: names,
+      endpoints: Object.fromEntries(
+        endpoints.map(([name, one]) => [name, { ...one, knownColumns: names, knownParameters: names }]),
+      ),
+    },
+  });
+  const addressed = { baseUrl: 'https://platform.example/' };
+  expect(apart(listed('a', 'b'), { ...listed('b', 'a'), ...addressed })).toEqual([]);
+  expect(apart(listed('a'), listed('b'))).toEqual(['report.endpoints', 'report.nonAccountParameters']);
+  const accountFields = CONFIG.report.accountFields.toReversed();
+  expect(apart({}, { report: { accountFields } })).toEqual(['report.accountFields']);
+  expect(apart({}, { account: 'other' })).toEqual(['platform.account']);
+});
+
+it.each([
+  '{}',
+  '{"settings":{"constructor":"x"}}',
+  '{"settings":{"report.other":"x"}}',
+  '{"settings":7}',
+  'no JSON',
+])('are not compared with a process that does not report them: %s', (info) => {
+  expect(sharedSettings(CONFIG, () => [{ info }]).apart()).toEqual([]);
+});
 
 it('give nothing of their values away', () => {
   const hashes = hashesOf({ baseUrl: 'https://user:secret-word@platform.example' });
