@@ -91,6 +91,10 @@ it.each([
   ['not campaign in(“Acme, A > B”)', [7, 8]],
   ['campaign in spring=summer, bread & butter, clicks > 4', [8]],
   ['campaign in spring=summer, ', [7]],
+  ['campaign in (Spring=Summer, Acme, A > B)', [7, 9]],
+  ['campaign not in (zzz, bread & butter)', [7, 9]],
+  ['campaign in zzz, bread & butter, or spring=summer', [7, 8]],
+  ['campaign in zzz, bread & butter, and clicks < 4', []],
   ['campaign id in 7,9', [7, 9]],
   ['date in 2026-10, 2026-11-18 acme', [9]],
   ['spend > 1 and cost < 100', [9]],
@@ -213,6 +217,15 @@ it('spaces, case, thousands and the name of a column change nothing', () => {
       expect(filtered(plain).fault).toBeNull();
     }),
   );
+});
+
+it('a list has a name that is longer in lower case', () => {
+  const of = ['İzmir, new', 'acme'].map((campaignName, campaignId) => ({
+    ...SOLD,
+    campaignId,
+    campaignName,
+  }));
+  expect(found('campaign in İzmir, new, ACME', { of })).toEqual([0, 1]);
 });
 
 it('a condition and its negation have each row once', () => {

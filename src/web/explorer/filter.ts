@@ -40,7 +40,7 @@ export function filterRows(filter: string, reading: Reading): Filtered {
   const refused = (fault: string): Filtered => ({ rows: [], fault, understood: null, compared: [] });
   if (filter.length > MAX_CHARS)
     return refused(`The filter is longer than ${MAX_CHARS} characters: write a shorter one.`);
-  const parts: Part[] = [];
+  const read: Read[] = [];
   const joints: string[] = [];
   /** By the place of the part behind it. */
   const ors = new Map<number, string>();
@@ -49,13 +49,13 @@ export function filterRows(filter: string, reading: Reading): Filtered {
     const [gap = ''] = /^[\s,;]+/.exec(rest) ?? [];
     const [joint = ''] = gap === '' ? (/^(?:(?:and|or)(?=\s|$)|&+|\|+)/i.exec(rest) ?? []) : [];
     if (joint !== '') joints.push(joint);
-    if (/[o|]/i.test(joint)) ors.set(parts.length, joint);
+    if (/[o|]/i.test(joint)) ors.set(read.length, joint);
     const part = gap + joint === '' ? partAt(filter, at, reading) : null;
-    if (part !== null) parts.push(part);
+    // At the first one: each looks into all rows.
+    if (part !== null && 'fault' in part) return refused(part.fault);
+    if (part !== null) read.push(part);
     at = part?.end ?? at + gap.length + joint.length;
   }
-  for (const part of parts) if ('fault' in part) return refused(part.fault);
-  const read = parts.flatMap((part) => ('test' in part ? part : []));
   const compared = read.flatMap(({ column }) => column ?? []);
   const hasConditions = compared.length > 0;
   // Among texts alone they are texts, too.
@@ -197,13 +197,14 @@ function listAt(filter: string, at: number, column: ReportColumn, { rows, column
     if (isDate && !DAYS.test(text)) return wrong(noDate(text));
     texts.push(text);
     end += item.length;
-    const behind = /^\s*,\s*(?=\S)/.exec(filter.slice(end))?.[0] ?? '';
+    const behind = /^\s*,\s*(?:(?:and|or)\s+)?(?=\S)/i.exec(filter.slice(end))?.[0] ?? '';
     // Behind a comma another condition may stand.
     hasMore = behind !== '' && columnAt(filter.slice(end + behind.length), columns) === null;
     if (hasMore) end += behind.length;
   }
+  const wanted = new Set(texts.map(plain));
   const isIt = (cell: string) =>
-    texts.some((text) => (isDate ? cell.startsWith(text) : plain(cell) === plain(text)));
+    isDate ? texts.some((text) => cell.startsWith(text)) : wanted.has(plain(cell));
   return {
     end: end + (/^\s*\)/.exec(filter.slice(end))?.[0].length ?? 0),
     test: (row) => isIt(textOf(cellOf(row, name))),
@@ -276,18 +277,19 @@ const plain = (text: string): string => text.trim().toLowerCase();
 
 /** The longest text of the column that is written there, as names have spaces; empty: none is. */
 function writtenOf(rest: string, rows: readonly Row[], name: string): string {
-  const lower = rest.toLowerCase();
   let longest = '';
   for (const row of rows) {
-    const text = plain(textOf(cellOf(row, name)));
+    const text = textOf(cellOf(row, name)).trim();
+    // Lower case may have other lengths.
+    const same = rest.slice(0, text.length);
     if (
       text.length > longest.length &&
-      lower.startsWith(text) &&
-      /^(?:$|[\s,;])/.test(rest.slice(text.length))
+      same.toLowerCase() === text.toLowerCase() &&
+      /^(?:$|[\s,;)])/.test(rest.slice(text.length))
     )
-      longest = text;
+      longest = same;
   }
-  return rest.slice(0, longest.length);
+  return longest;
 }
 
 /**
