@@ -467,10 +467,13 @@ it('links of a page lead to the addresses of the reader', () => {
   expect(from('index.md', 'https://example.com/')).toBe('https://example.com/');
 });
 
-it('examples have the address at which the reader opened the page, if it is one', async () => {
+it('examples have the address at which the reader opened the page, if it is one, and nobody keeps the page', async () => {
   const gateway = await withGateway();
-  const shown = async (headers: Record<string, string>, path = '/docs/first-steps', plane = gateway.data) =>
-    /(?:GATEWAY|ADMIN)=(\S+)/.exec((await plane.inject({ url: path, headers })).body)?.[1];
+  const shown = async (headers: Record<string, string>, path = '/docs/first-steps', plane = gateway.data) => {
+    const reply = await plane.inject({ url: path, headers });
+    expect(reply.headers['cache-control']).toBe('no-store');
+    return /(?:GATEWAY|ADMIN)=(\S+)/.exec(reply.body)?.[1];
+  };
   const proxied = { host: 'reports.example', 'x-forwarded-proto': 'https' };
   expect(await shown({ host: 'reports.example:8443' })).toBe('http://reports.example:8443');
   expect(await shown(proxied)).toBe('https://reports.example');

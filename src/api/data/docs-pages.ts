@@ -18,7 +18,7 @@ export const FIELD = '<input type="search" name="q"';
 export function sendPage(reply: FastifyReply, html: string, policy: string): FastifyReply {
   return reply
     .type('text/html; charset=utf-8')
-    .header('content-security-policy', policy)
+    .headers({ 'cache-control': 'no-store', 'content-security-policy': policy })
     .header('x-content-type-options', 'nosniff')
     .send(html);
 }
@@ -64,7 +64,7 @@ export function registerPages(app: FastifyInstance, admin: boolean, written = WR
     if (!wantsPage(request)) throw new GatewayError('not_found');
     const path = request.url.split('?', 1)[0] as string;
     const html = await frame('No such page', ({ sections }) => writeNoPage(path, sections));
-    reply.code(404).headers({ vary: 'accept', 'cache-control': 'no-store' });
+    reply.code(404).header('vary', 'accept');
     return sendPage(reply, html, policyOf(html));
   }
 }
