@@ -50,7 +50,7 @@ describe('an answer with 200 that says that it is an error', () => {
 
   it.each([
     ['a web page', '<!doctype html><p>Maintenance', 'answered with a web page (HTML) instead of a report'],
-    ['half an answer', GOOD.slice(0, 40), 'cannot be read: it is not whole, or not JSON'],
+    ['half an answer', GOOD.slice(0, 40), 'cannot be read: it is not whole, not JSON'],
     ['an error', '{"status":"error","data":[]}', 'is not a report: it says that it is an error, has no rows'],
   ])('%s is named to the caller, without a word of it', async (_what, body, told) => {
     const { ask } = await started(body);
@@ -74,7 +74,11 @@ describe('an answer with 200 that says that it is an error', () => {
   it('one row with 200,000 members is 502', async () => {
     const row = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`m_${at}`, at]));
     const { gateway, ask } = await started(JSON.stringify({ data: [row] }));
-    expect(outcomeOf(await ask(UNSPLIT))).toBe(NO_REPORT);
+    const reply = await ask(UNSPLIT);
+    expect(outcomeOf(reply)).toBe(NO_REPORT);
+    expect(reply.json<{ detail: string }>().detail).toContain(
+      'more levels or columns than the gateway reads',
+    );
     expect(gateway.logText).toContain('more than 2000 members in one item');
   });
 

@@ -33,7 +33,10 @@ import type {
 
 /** What a caller learns of an answer that is no report; the place and the names in it are for the log. */
 const HTML = { detail: 'The platform answered with a web page (HTML) instead of a report.' };
-const NOT_READ = { detail: "The platform's response cannot be read: it is not whole, or not JSON." };
+const NOT_READ = {
+  detail:
+    "The platform's response cannot be read: it is not whole, not JSON, in an unknown character set, or has more levels or columns than the gateway reads.",
+};
 const NO_ROWS = {
   detail:
     "The platform's response is not a report: it says that it is an error, has no rows, or none of the columns that are known.",
