@@ -27,12 +27,15 @@ export function createCircuit({
   failures,
   openMs,
   clock,
+  isOver = () => false,
 }: {
   /** Consecutive failures that open it. */
   readonly failures: number;
   /** How long calls are suspended. */
   readonly openMs: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Whether the failures that opened it are known to be over, though no call has been made since. */
+  readonly isOver?: () => boolean;
 }) {
   const breaker = new ConsecutiveBreaker(failures);
   const policy = circuitBreaker(
@@ -44,9 +47,10 @@ export function createCircuit({
   policy.onBreak(() => {
     opensAgainAt = clock.monotonicMs() + openMs;
   });
-  const isOpen = () => policy.state !== CircuitState.Closed;
   /** Milliseconds until a call may probe the platform; 0 if the circuit is closed. */
-  const leftMs = () => (isOpen() ? Math.max(0, opensAgainAt - clock.monotonicMs()) : 0);
+  const leftMs = () =>
+    policy.state === CircuitState.Closed ? 0 : Math.max(0, opensAgainAt - clock.monotonicMs());
+  const isOpen = () => policy.state !== CircuitState.Closed && (leftMs() > 0 || !isOver());
 
   /** @throws GatewayError `upstream_circuit_open` while calls are suspended, or another call is probing */
   const check = (): void => {

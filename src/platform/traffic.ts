@@ -80,6 +80,7 @@ const NO_PLACE = {
 export function createTraffic({
   settings,
   replicas,
+  answeredMs,
   bus,
   clock,
   logger,
@@ -90,6 +91,8 @@ export function createTraffic({
     /** This process's share of a limit for all. */
     share(of: number): number;
   };
+  /** When the platform last answered another process, epoch milliseconds; 0: not known. */
+  readonly answeredMs: () => number;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -109,7 +112,13 @@ export function createTraffic({
   });
   bus.subscribe('pause', pause.hear);
   const budget = createBudget({ maxConcurrent, maxQueued, paceMs: pace.waitMs });
-  const circuit = createCircuit({ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock });
+  const recentCalls = createRecentCalls(clock.now);
+  const circuit = createCircuit({
+    ...{ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock },
+    // Of a process without requests; one with requests finds out itself, as it alone may not reach the platform.
+    isOver: () =>
+      recentCalls.lastMinutes().failed === 0 && answeredMs() > (recentCalls.last().failedAtMs ?? 0),
+  });
   return {
     budget,
     streamPlaces: createStreamPlaces({ maxConcurrent, maxQueued }),
@@ -117,7 +126,7 @@ export function createTraffic({
     pace,
     circuit,
     maxConcurrent,
-    recentCalls: createRecentCalls(clock.now),
+    recentCalls,
     /** No call waits, half of the slots are free, and calls are allowed: background calls may run. */
     isIdle: (): boolean =>
       budget.queued === 0 &&

@@ -139,6 +139,13 @@ const reportedBy = (health: Health, settings: Readonly<Record<string, string>>) 
   info: () => JSON.stringify({ ...health.own(), layout: LAYOUT, settings }),
 });
 
+/** @returns when the platform last answered one of the other processes, epoch milliseconds; 0: not known */
+function hearOthers(health: Health, replicas: { readonly others: readonly { readonly info: string }[] }) {
+  const heard = () => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []);
+  health.hear(heard);
+  return () => Math.max(0, ...heard().map(({ failures }) => Number(failures.answeredAtMs)));
+}
+
 type Parts = Awaited<ReturnType<typeof createParts>>;
 
 /** @throws StoreUnavailable, SealError */
@@ -159,7 +166,8 @@ async function createParts(options: ServicesOptions) {
     onCharged: (team, left) => budgets.charged(team, left),
   });
   const { replicas, shares } = limits;
-  const traffic = createTraffic({ settings: config.platform, replicas, bus: store.bus, clock, logger });
+  const answeredMs = hearOthers(health, replicas);
+  const traffic = createTraffic({ settings: config.platform, replicas, answeredMs, ...store, clock, logger });
   const tally = createTally({
     ...{ counters: store.counters, clock, logger, traffic, nameOf, notes: foundation.lastUse.notes },
   });
@@ -210,7 +218,6 @@ async function createParts(options: ServicesOptions) {
     onReport: credential.referenceReports.note,
   });
   const failedRequests = createFailedRequests({ bus: store.bus, clock, logger, replicas });
-  health.hear(() => replicas.others.flatMap(({ info }) => readProcessHealth(info) ?? []));
   return {
     ...foundation,
     ...traffic,

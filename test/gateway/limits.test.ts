@@ -223,6 +223,29 @@ describe('a platform that keeps failing', () => {
     expect(outcomeOf(await gateway.report(key, day(11)))).toBe('200');
     expect((await gateway.call('/readyz')).json()).toMatchObject({ platform: 'ok' });
   });
+
+  it('is not called failing for ever by a process without requests, if it answers another one', async () => {
+    const config = { platform: { circuit: { failures: 1, openSeconds: 5 }, retry: { attempts: 0 } } };
+    const gateway = await withGateway({ config });
+    const { simulator, store: sharedStore, clock } = gateway;
+    const replica = await gatewayAt(simulator, { config, sharedStore, clock });
+    await Promise.all([gateway, replica].map(({ services }) => services.limits.replicas.join()));
+    const key = await gateway.addTeam({ id: 'growth' });
+    const platform = async () =>
+      (await replica.call('/readyz')).json<{ platform: string; worst: { platform: string } }>();
+    await expect.poll(async () => outcomeOf(await replica.call('/gateway/v1/me', { key }))).toBe('200');
+    simulator.fault({ kind: 'status', status: 500 });
+    expect(outcomeOf(await replica.report(key, day(10)))).toBe('502 upstream_error');
+    clock.pass(6 * MINUTE);
+    const failing = expect.stringMatching(/^failing: a call failed; the next request calls it again$/);
+    expect(await platform()).toMatchObject({ platform: failing, worst: { platform: failing } });
+    expect(outcomeOf(await gateway.report(key, day(10)))).toBe('200');
+    await expect
+      .poll(platform, { timeout: 20_000 })
+      .toMatchObject({ platform: 'ok', worst: { platform: 'ok' } });
+    const metrics = await replica.services.metrics.registry.metrics();
+    expect(metrics).toContain('dsp_gateway_platform_circuit_open 0');
+  });
 });
 
 describe('doctor, while the platform is called failing', () => {
