@@ -62,7 +62,7 @@ export const CATALOGUE = {
     status: 401,
     title: 'Expired API key',
     meaning: 'The team key has expired, or was replaced by a new one.',
-    remedy: 'Send the new key; if there is none yet, ask your operator to roll the key.',
+    remedy: 'Send the new key; if there is none yet, ask your operator for one.',
   },
   revoked_api_key: {
     status: 401,

@@ -167,7 +167,8 @@ async function createParts(options: ServicesOptions) {
   });
   const { replicas, shares } = limits;
   const answeredMs = hearOthers(health, replicas);
-  const traffic = createTraffic({ settings: config.platform, replicas, answeredMs, ...store, clock, logger });
+  const given = { settings: config.platform, replicas, answeredMs, bus: store.bus };
+  const traffic = createTraffic({ ...given, clock, logger });
   const tally = createTally({
     ...{ counters: store.counters, clock, logger, traffic, nameOf, notes: foundation.lastUse.notes },
   });
