@@ -12,8 +12,11 @@ import { type CallReport, isFailedCall, whyFailed } from '../telemetry/trace.js'
 
 const [HOUR_MS, HOURS] = [3_600_000, 24];
 
-/** @param now wall time */
-export function createRecentCalls(now: () => number) {
+/**
+ * @param now wall time
+ * @param answeredMs when the platform last answered another process, epoch milliseconds; 0: not known
+ */
+export function createRecentCalls(now: () => number, answeredMs: () => number = () => 0) {
   const ofDay = createRecent(now, HOUR_MS, HOURS);
   const ofMinutes = createRecentMinutes(now);
   let last: Failures = NO_FAILURES;
@@ -50,7 +53,12 @@ export function createRecentCalls(now: () => number) {
     last = { ...rest, ...ended, why, answeredAtMs: nowMs, recoveredAtMs: recoveredAtMs ?? nowMs };
   }
 
+  // A process that makes calls finds out itself: it alone may not reach the platform.
+  const isOver = () => ofMinutes.sum().failed === 0 && answeredMs() > (last.failedAtMs ?? 0);
+
   return {
+    /** Whether the last failures are known to be over: five minutes without one, and another process was answered since. */
+    isOver,
     /** An ended call. One whose caller disconnected has shown nothing about the platform. */
     add(call: CallReport): void {
       const { outcome } = call;
@@ -66,7 +74,8 @@ export function createRecentCalls(now: () => number) {
     last(): Omit<Failures, 'teams'> {
       const { all, failed } = ofMinutes.sum();
       const judged = failed === 0 ? { calls: all, before: 0 } : { calls: before + after, before };
-      return { ...last, judged };
+      const { row, ...rest } = last;
+      return { ...rest, ...(row === undefined || isOver() ? {} : { row }), judged };
     },
     /** Calls within the last day. */
     count: (): number => ofDay.sum().all,

@@ -112,12 +112,10 @@ export function createTraffic({
   });
   bus.subscribe('pause', pause.hear);
   const budget = createBudget({ maxConcurrent, maxQueued, paceMs: pace.waitMs });
-  const recentCalls = createRecentCalls(clock.now);
+  const recentCalls = createRecentCalls(clock.now, answeredMs);
   const circuit = createCircuit({
     ...{ failures: breaks.failures, openMs: breaks.openSeconds * 1000, clock },
-    // Of a process without requests; one with requests finds out itself, as it alone may not reach the platform.
-    isOver: () =>
-      recentCalls.lastMinutes().failed === 0 && answeredMs() > (recentCalls.last().failedAtMs ?? 0),
+    isOver: recentCalls.isOver,
   });
   return {
     budget,

@@ -225,7 +225,7 @@ describe('a platform that keeps failing', () => {
   });
 
   it('is not called failing for ever by a process without requests, if it answers another one', async () => {
-    const config = { platform: { circuit: { failures: 1, openSeconds: 5 }, retry: { attempts: 0 } } };
+    const config = { platform: { circuit: { failures: 3, openSeconds: 5 }, retry: { attempts: 0 } } };
     const gateway = await withGateway({ config });
     const { simulator, store: sharedStore, clock } = gateway;
     const replica = await gatewayAt(simulator, { config, sharedStore, clock });
@@ -234,10 +234,13 @@ describe('a platform that keeps failing', () => {
     const platform = async () =>
       (await replica.call('/readyz')).json<{ platform: string; worst: { platform: string } }>();
     await expect.poll(async () => outcomeOf(await replica.call('/gateway/v1/me', { key }))).toBe('200');
-    simulator.fault({ kind: 'status', status: 500 });
-    expect(outcomeOf(await replica.report(key, day(10)))).toBe('502 upstream_error');
+    simulator.fault({ kind: 'status', status: 500, times: 3 });
+    for (const at of [10, 11, 12])
+      expect(outcomeOf(await replica.report(key, day(at)))).toBe('502 upstream_error');
     clock.pass(6 * MINUTE);
-    const failing = expect.stringMatching(/^failing: a call failed; the next request calls it again$/);
+    const failing = expect.stringMatching(
+      /^failing: 3 calls in a row failed; the next request calls it again$/,
+    );
     expect(await platform()).toMatchObject({ platform: failing, worst: { platform: failing } });
     expect(outcomeOf(await gateway.report(key, day(10)))).toBe('200');
     await expect
