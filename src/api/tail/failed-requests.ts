@@ -124,7 +124,7 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
   async function list(filter: Filter): Promise<Searched & Found> {
     const { found, ...rest } = await search({ filter }, () => false);
     const lines = found.flatMap((one) => one.lines);
-    const all = found.reduce((sum, one) => sum + one.all, 0);
+    const all = found.reduce((sum, one) => sum + countOf(one, filter), 0);
     return { lines: select(lines, filter).lines, all, ...rest };
   }
 
@@ -157,6 +157,12 @@ export function createFailedRequests({ bus, clock, logger, replicas }: FailedReq
     },
     close: stopListening,
   };
+}
+
+/** How many a process has. One of an earlier release may not know the whole filter, and counts others too. */
+function countOf({ lines, all }: Found, filter: Filter): number {
+  const wanted = select(lines, filter).all;
+  return wanted < lines.length ? wanted : all;
 }
 
 /** @param lines those of the same millisecond in the order of the filter */

@@ -88,3 +88,23 @@ it('a list has the requests of a team, of an outcome, and of a time', async () =
   expect(await listed({ part: 'platform' })).toEqual(['other', 'r1']);
   expect(await listed({ fromMs: fromMs + 1, untilMs: fromMs + 1999 })).toEqual(['refused']);
 });
+
+it('a process of an earlier release that knows no codes adds only requests of the code', async () => {
+  const { logger } = createRecordedLog();
+  const bus = createLocalBus(logger);
+  const clock = createStandingClock();
+  const one = createFailedRequests({ bus, clock, logger, replicas: { count: 2 } });
+  onTestFinished(one.close);
+  const at = new Date(0).toISOString();
+  const lines = ['upstream_error', 'rate_limited'].map((code, id) => ({
+    ...FAILED,
+    at,
+    code,
+    requestId: `r${id}`,
+  }));
+  bus.subscribe('failed-request-wanted', (message) => {
+    const { search } = JSON.parse(message) as { search: string };
+    void bus.publish('failed-request-found', JSON.stringify({ search, lines, all: 2 }));
+  });
+  expect(await one.list({ ...EVERY, code: 'rate_limited' })).toMatchObject({ lines: [lines[1]], all: 1 });
+});
