@@ -1,47 +1,63 @@
-/** The origin of an answer, by its headers, in words. Pure. */
+/** How old the numbers of an answer are, and what may still change, in words. Pure. */
 import { span } from '../ui/format.js';
-import { counted } from './numbers.js';
+import type { Meta } from './parse.js';
+import { closedPeriod, periodWords } from './spans.js';
 
 export interface Answered {
-  readonly words: string;
-  readonly tone: 'good' | 'warn' | 'info';
-  /** What it is if the platform fails: it is being refreshed, and does not tell. */
-  readonly ifAway?: Answered;
+  /** When the oldest of the numbers that may still change was fetched; if none may, the oldest of all. By this clock. */
+  readonly fetchedMs: number;
+  /** From when on the gateway fetches some of them again, if it is asked. Null: not told, as they were fetched for this answer. */
+  readonly nextMs: number | null;
+  /** `away`: the platform failed; `refreshed`: newer ones are on their way, or the platform fails. */
+  readonly is: 'fresh' | 'refreshed' | 'away';
 }
 
-/** Of an older answer, as the platform failed. */
-export const isAwayIn = ({ tone }: Answered): boolean => tone === 'warn';
-
-/** @param headers `cache-status` (RFC 9211) and `age` are read. @param all days of the report; 0: not known */
-export function answeredBy(headers: { get(name: string): string | null }, all = 0): Answered {
-  const status = headers.get('cache-status') ?? '';
-  const detail = /detail=("?)([^";]*)\1/.exec(status)?.[2] ?? '';
+/** @param headers `cache-status` (RFC 9211) and `age` are read */
+export function answeredBy(
+  headers: { get(name: string): string | null },
+  { asOf, days = [] }: Pick<Meta, 'asOf' | 'days'>,
+  nowMs: number,
+): Answered {
   const age = Number(headers.get('age') ?? 0);
-  const old = age > 0 ? `, ${span(age)} old` : '';
-  const away: Answered = { words: `from the cache${old}: the platform does not answer`, tone: 'warn' };
-  if (/stale-if-error/.test(detail)) return away;
-  if (/stale/.test(detail))
-    return { words: `from the cache${old}; being refreshed`, tone: 'info', ifAway: away };
-  if (/;\s*hit\b/.test(status))
-    return { words: `${all > 0 ? `${counted(all, 'day')} ` : ''}from the cache${old}`, tone: 'good' };
-  const days = /days=(\d+)\/(\d+)/.exec(detail);
-  if (days !== null) return { words: byDays(Number(days[1]), Number(days[2]), old), tone: 'info' };
-  if (status === '') return { words: 'answered', tone: 'info' };
-  return { words: FETCHED, tone: 'info' };
+  const [open = asOf] = days.flatMap((day) => (day.final ? [] : day.asOf)).sort();
+  const status = headers.get('cache-status') ?? '';
+  const [, left] = /\bttl=(-?\d+)/.exec(status) ?? [];
+  return {
+    fetchedMs: nowMs - age * 1000 + Date.parse(open) - Date.parse(asOf),
+    nextMs: left === undefined ? null : nowMs + Number(left) * 1000,
+    is: /stale-if-error/.test(status) ? 'away' : /detail="?stale/.test(status) ? 'refreshed' : 'fresh',
+  };
 }
 
-/** Of numbers as they were at an earlier time, whose age now says nothing. @param day of their oldest fetch, `2 Nov 2026` */
-export const answeredThen = (day: string): Answered => ({
-  words: `fetched on ${day} or later`,
-  tone: 'info',
-});
+/** Of several together. @param answers at least one */
+export function togetherOf(answers: readonly Answered[]): Answered {
+  const is = (one: Answered['is']) => answers.some((answer) => answer.is === one);
+  const next = answers.flatMap(({ nextMs }) => nextMs ?? []);
+  return {
+    fetchedMs: Math.min(...answers.map(({ fetchedMs }) => fetchedMs)),
+    nextMs: next.length === 0 ? null : Math.min(...next),
+    is: is('away') ? 'away' : is('refreshed') ? 'refreshed' : 'fresh',
+  };
+}
 
-const FETCHED = 'fetched from the platform now';
+const MINUTE_MS = 60_000;
 
-/** @param fetched days fetched from the platform, of `total` */
-function byDays(fetched: number, total: number, old: string): string {
-  // A running call of another request had the missing days.
-  if (fetched === 0) return `already fetched for another report${old}; no extra call`;
-  if (fetched === total) return FETCHED;
-  return `${counted(fetched, 'day')} fetched now, ${total - fetched} from the cache${old && `, the oldest${old.slice(1)}`}`;
+const minutes = (ms: number): string => span(Math.floor(ms / MINUTE_MS) * 60);
+
+/** `14 min old` */
+export const ageWords = ({ fetchedMs }: Answered, nowMs: number): string =>
+  nowMs - fetchedMs < MINUTE_MS ? 'less than a minute old' : `${minutes(nowMs - fetchedMs)} old`;
+
+/** Until the gateway fetches newer ones, `45 min`; null: it does if it is asked, or that is not told. */
+export const leftWords = ({ nextMs }: Answered, nowMs: number): string | null =>
+  nextMs === null || nextMs - nowMs < MINUTE_MS ? null : minutes(nextMs - nowMs);
+
+/** `Nov 24 – 28, 2026`; null: nothing may still change. */
+export function openWords({ final, firstProvisionalDate: first, period }: Meta): string | null {
+  if (final || period === null) return null;
+  const { to } = closedPeriod(period) ?? {};
+  if (first === undefined) return 'Some of its days';
+  return to === undefined
+    ? `Days from ${periodWords({ from: first, to: first })} on`
+    : periodWords({ from: first, to });
 }

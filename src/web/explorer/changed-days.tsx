@@ -25,11 +25,11 @@ import {
 } from './changed.js';
 import { type ReportColumn, titleOf, unitOf } from './columns.js';
 import { type Change, changeOf } from './compare.js';
+import { dates } from './dates.js';
 import { DiffCsv, daysIn, diffPaths, loadDiff } from './diff-csv.js';
 import { type Diff, type DiffRow, isMoved, movedByDay, type Names, subjectOf } from './diff-rows.js';
 import { counted, numbers } from './numbers.js';
 import { aboutPath, instantOf, keptOf, ofNow, reportHref, thenWords, type Viewed } from './question.js';
-import { dayWords } from './spans.js';
 import { useTeam } from './team.js';
 
 interface SinceProps extends Viewed {
@@ -251,11 +251,11 @@ function ChangedDay(props: DayProps) {
   return (
     <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary>
-        <strong class="nowrap">{day.date}</strong>
+        <strong class="nowrap">{dates.full(day.date)}</strong>
         <Shown change={changeIn([day], column)} unit={column.unit} currency={currency} />
         <span class="small quiet">
           {noun === null || moved === null ? null : `${counted(moved, noun)} moved`}{' '}
-          {day.lastRead === null ? null : `last read before on ${dayWords(day.lastRead)}`}{' '}
+          {day.lastRead === null ? null : `last read before on ${dates.full(day.lastRead)}`}{' '}
           {isOther ? (
             <span title={OTHER_METHOD}>
               <Tag tone="info">fetched differently</Tag>
@@ -325,7 +325,7 @@ function DayRows({ day, column, currency, names, question, noun }: DayProps & { 
     <Wait of={diff}>
       {(value) => (
         <DataTable
-          caption={`What moved on ${date}`}
+          caption={`What moved on ${dates.full(date)}`}
           short={movedIn(value).length > MANY_ROWS}
           empty={`No ${noun} has another ${column.title}.`}
           rows={movedIn(value)}

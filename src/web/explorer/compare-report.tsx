@@ -1,7 +1,6 @@
 /** The report compared with another period, by group and measure. */
 import { useMemo } from 'preact/hooks';
-import { type Column, DataTable } from '../ui/data-table.js';
-import { Button, Card, Empty, Name, Tag, Wait } from '../ui/parts.js';
+import { Button, Card, Empty, Wait } from '../ui/parts.js';
 import {
   type Compared,
   finalDays,
@@ -11,7 +10,16 @@ import {
   pairsInWords,
   periodsInWords,
 } from './against.js';
-import { chosenFirst, currencyOf, exactly, type ReportColumn, titleWithUnit, written } from './columns.js';
+import { ageWords, openWords } from './answered.js';
+import { ChangesTable } from './changes-table.js';
+import {
+  chosenFirst,
+  currencyOf,
+  inOneCurrency,
+  type ReportColumn,
+  titleWithUnit,
+  written,
+} from './columns.js';
 import {
   type Change,
   type ComparedGroup,
@@ -26,18 +34,27 @@ import { allColumnsOf } from './measures.js';
 import { counted, numbers } from './numbers.js';
 import type { Report } from './parse.js';
 import { AwayWords, isAway, PlatformAway } from './platform-away.js';
-import { advertisersOf, daysOf, type Period, type Question, reportHref, type Viewed } from './question.js';
-import { csvName, saveCsv } from './save-csv.js';
-import { combine } from './several.js';
+import {
+  advertisersOf,
+  daysOf,
+  type Period,
+  type Question,
+  reportHref,
+  thenWords,
+  type Viewed,
+} from './question.js';
+import { csvName } from './save-csv.js';
+import { combine, type Part } from './several.js';
 import { Progress } from './several-progress.js';
 import { besideSpans, closedPeriod, periodWords, spanIn, spansOf, toldDays } from './spans.js';
-import { comparedCsv } from './table-csv.js';
 import { useReport } from './use-report.js';
 import { isOpen, partsOf, useSeveral } from './use-several.js';
 
 interface CompareProps extends Viewed {
   /** Of all advertisers of the question. */
   readonly report: Report;
+  /** Of several the report of each. */
+  readonly parts?: readonly Part[];
 }
 
 export function CompareReport(props: CompareProps) {
@@ -107,8 +124,12 @@ function OfSeveral(props: PeriodsProps) {
     if (parts.length === 0) return null;
     const ids = new Set(parts.map(({ id }) => id));
     const rows = report.rows.filter(({ advertiserId }) => ids.has(String(advertiserId)));
-    return { now: { ...report, rows }, other: combine(parts) };
-  }, [parts, report]);
+    const each = parts.flatMap(({ id, name, report: other }) => {
+      const here = props.parts?.find((part) => part.id === id);
+      return here === undefined ? [] : { id, title: name ?? `Advertiser ${id}`, report: here.report, other };
+    });
+    return { now: { ...report, rows }, other: combine(parts), each };
+  }, [parts, props.parts, report]);
   const [away] = several.loads.flatMap((load) =>
     load.is === 'failed' && isAway(load.error, question) ? load.error : [],
   );
@@ -128,15 +149,21 @@ function OfSeveral(props: PeriodsProps) {
               Without {counted(missing, 'advertiser')} whose other period is not loaded, in both periods.
             </p>
           )}
-          <AllOrFinal {...props} report={both.now} other={both.other} />
+          <AllOrFinal {...props} report={both.now} other={both.other} each={both.each} />
         </>
       )}
     </>
   );
 }
 
-interface BothProps extends PeriodsProps {
+interface Pair {
+  readonly report: Report;
   readonly other: Report;
+}
+
+interface BothProps extends PeriodsProps, Pair {
+  /** Of several advertisers both reports of each. */
+  readonly each?: readonly (Pair & { readonly id: string; readonly title: string })[];
 }
 
 /** Says which days are still being completed, and leaves them out if that is chosen. */
@@ -148,7 +175,18 @@ function AllOrFinal(both: BothProps) {
   const open = openInWords(both, first, isPast);
   const final = useMemo(() => {
     const days = open === null ? null : finalDays({ now, before, months }, first);
-    return days && { ...days, report: until(report, days.now), other: until(other, days.before) };
+    const cut = <P extends Pair>(pair: P, { now, before }: Compared): P => ({
+      ...pair,
+      report: until(pair.report, now),
+      other: until(pair.other, before),
+    });
+    return (
+      days && {
+        ...days,
+        ...cut({ report, other }, days),
+        each: both.each?.map((pair) => cut(pair, days)) ?? [],
+      }
+    );
   }, [report, other, now.from, now.to, before.from, before.to, months]);
   const shown = view.finals !== '' && final !== null ? { ...both, ...final } : both;
   const left = daysOf(now).length - daysOf(shown.now).length;
@@ -159,7 +197,7 @@ function AllOrFinal(both: BothProps) {
   return (
     <>
       <p class="small quiet">
-        {periodsInWords(view, shown)}
+        {periodsInWords(view, shown)} {agesInWords(shown)}
         {hasToday(both, shown.now) ? <strong> Today is not over.</strong> : null}
       </p>
       {words === null ? null : (
@@ -183,9 +221,24 @@ function AllOrFinal(both: BothProps) {
   );
 }
 
-/** The rows of the days. The platform's totals are of all days. */
-function until({ rows, meta: { totals: _, ...meta } }: Report, period: Period): Report {
-  return { rows: rows.filter(({ date }) => String(date) <= period.to), meta: { ...meta, period } };
+/** How old the numbers of both periods are. */
+function agesInWords({ question: { asOf }, report, other }: BothProps): string {
+  if (asOf !== '') return `Numbers of both are as they were on ${thenWords(asOf)}.`;
+  const [here, there] = [report, other].map(({ meta, answered }) =>
+    openWords(meta) === null || answered === undefined ? 'final' : ageWords(answered, Date.now()),
+  );
+  return here === there
+    ? `Numbers of both periods are ${here}.`
+    : `Numbers of this period are ${here}, those of the other ${there}.`;
+}
+
+/** The rows of the days, which are completed. The platform's totals are of all days. */
+function until({ rows, meta: { totals: _, ...meta }, ...rest }: Report, period: Period): Report {
+  return {
+    ...rest,
+    rows: rows.filter(({ date }) => String(date) <= period.to),
+    meta: { ...meta, period, final: true },
+  };
 }
 
 function Both(both: BothProps) {
@@ -205,12 +258,18 @@ function Both(both: BothProps) {
   const total = compareTotals(report, other, measures);
   const days = { now: daysOf(both.now).length, before: daysOf(both.before).length };
   const mean = days.now === days.before ? null : meanPerDay(total, measures, days);
+  const each = (both.each ?? []).map(({ id, title, report, other }): ComparedGroup => {
+    const its = currencyOf([...report.rows, ...other.rows], both.about.currency);
+    const named = currency === null && its !== null ? `${title} · ${its}` : title;
+    return { ...compareTotals(report, other, measures.map(inOneCurrency)), key: id, title: named };
+  });
   return (
     <>
       <Totals {...both} column={chosen} currency={currency} total={total} mean={mean} />
       {report.meta.split.includes('date') ? <Overlay {...both} column={chosen} currency={currency} /> : null}
       <ChangesTable
-        groups={groups}
+        each={each}
+        groups={report.meta.split.some((one) => one !== 'date' && one !== 'advertiser') ? groups : each}
         feet={mean === null ? [total] : [total, mean]}
         measures={measures}
         currency={currency}
@@ -313,87 +372,5 @@ function Overlay({ report, other, column, currency, view, ...periods }: OfColumn
       />
       {paired === null ? null : <p class="small quiet">{paired}</p>}
     </>
-  );
-}
-
-const MOST_GROUPS = 200;
-
-interface ChangesTableProps {
-  readonly groups: readonly ComparedGroup[];
-  /** Of all groups, also those that are not shown. */
-  readonly feet: readonly ComparedGroup[];
-  readonly measures: readonly ReportColumn[];
-  readonly currency: string | null;
-  /** Of the file. */
-  readonly name: string;
-}
-
-function ChangesTable({ groups, feet, measures, currency, name }: ChangesTableProps) {
-  const columns = measures.map(
-    (column): Column<ComparedGroup> => ({
-      title: column.title,
-      numeric: true,
-      cell: ({ changes }) => (
-        <ChangeCell change={changes.get(column.name)} column={column} currency={currency} />
-      ),
-      by: ({ changes }) => changes.get(column.name)?.diff ?? null,
-    }),
-  );
-  // The total says the same of one group of all rows, and more.
-  const isOne = feet.length > 0 && groups.every(({ title }) => title === '');
-  return (
-    <>
-      <DataTable
-        caption="Changes by group"
-        rows={isOne ? [] : groups.slice(0, MOST_GROUPS)}
-        keyOf={({ key }) => `group ${key}`}
-        columns={[{ title: 'Group', cell: titled, by: ({ title }) => title }, ...columns]}
-        feet={feet}
-      />
-      <p class="small quiet">
-        A dash means no row, or no sum. Totals are the platform’s own for each period, else the sum of the
-        rows, if there is one.{measures.some(({ unit }) => unit === 'share') ? ' pp: percentage points.' : ''}
-        {groups.length > MOST_GROUPS
-          ? ` The first ${numbers.whole(MOST_GROUPS)} of ${numbers.whole(groups.length)} groups are shown, CSV has all.`
-          : ''}
-      </p>
-      <Button
-        label="Download this comparison (CSV)"
-        title="All groups with both values, their difference, and exact numbers and units"
-        act={() => saveCsv(comparedCsv([...groups, ...feet], measures, currency), name)}
-      />
-    </>
-  );
-}
-
-const titled = ({ title, in: where }: ComparedGroup) => (
-  <>
-    <Name>{title || 'all'}</Name>{' '}
-    {where === 'both' ? null : <Tag tone="info">{where === 'now' ? 'new' : 'gone'}</Tag>}
-  </>
-);
-
-interface ChangeCellProps extends Pick<OfColumn, 'column' | 'currency'> {
-  readonly change: Change | undefined;
-}
-
-function ChangeCell({ change, column, currency }: ChangeCellProps) {
-  const { now = null, before = null, diff = null, percent = null } = change ?? {};
-  if (now === null && before === null) return <>–</>;
-  const { unit } = column;
-  const text = (value: number | null) => written(value, column, currency) || '–';
-  const full = (value: number | null) => exactly(value, column, currency) ?? text(value);
-  const exact = diff === null ? '' : `, difference: ${numbers.exactDifference(diff, unit, currency)}`;
-  return (
-    <span title={`${full(now)}, before: ${full(before)}${exact}`}>
-      {text(now)}
-      <br />
-      <span class="small quiet difference">
-        {now === null || before === null
-          ? `before: ${text(before)}`
-          : numbers.signed(now, before, unit, currency)}{' '}
-        {percent === null ? null : <span class="nowrap">({numbers.percent(percent)})</span>}
-      </span>
-    </span>
   );
 }

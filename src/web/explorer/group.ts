@@ -80,25 +80,26 @@ interface Group {
 }
 
 /**
- * @param days the dates of the rows, in order; one without a row is null
+ * @param days the dates of the rows, in order; one without a row is null. Null: the rows are of the whole period, as of one
  * @param whole title of the only line of an unsplit report
  * @returns the largest first, each currency separately; by the divisor if the column is a ratio. Columns that do not add
  *   up have no line for the other groups. `left`: groups without a line; `outside`: rows of other dates
  */
 export function groupRows(
   rows: readonly Row[],
-  days: readonly string[],
+  dates: readonly string[] | null,
   split: readonly string[],
   column: ReportColumn,
   whole: string,
 ) {
   const { name, ratio, noSum } = column;
   const mixed = mixesMoney(column, rows);
+  const days = dates ?? [''];
   const places = new Map(days.map((day, index) => [day, index]));
   const groups = new Map<string, Group>();
   let outside = 0;
   for (const row of rows) {
-    const place = places.get(String(row.date));
+    const place = dates === null ? 0 : places.get(String(row.date));
     if (place === undefined) outside += 1;
     const size = cellOf(row, ratio?.under ?? name);
     if (place === undefined || typeof size !== 'number') continue;

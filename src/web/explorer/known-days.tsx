@@ -49,8 +49,7 @@ export function KnownDays({ known, gaps, ...viewed }: KnownDaysProps) {
           <AnswerHead
             {...viewed}
             subject={<bdi>{about.advertiser ?? `advertiser ${question.advertiserId}`}</bdi>}
-            meta={report.meta}
-            why={null}
+            report={report}
             later={later}
             tools={<Button {...openerOf(viewed, 'diff')} label="What changed" />}
           >

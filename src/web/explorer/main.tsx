@@ -1,9 +1,12 @@
 /** The explorer, for teams. */
+
+import { writeDays } from '../ui/format.js';
 import { Looking } from '../ui/parts.js';
 import { type SectionView, Shell } from '../ui/shell.js';
 import { start } from '../ui/start.js';
 import { Access } from './access.js';
 import { ChooseTeam, SwitchTeam, useChoice } from './choose-team.js';
+import { dates } from './dates.js';
 import './explorer.css';
 import { MyKeys } from './my-keys.js';
 import { Pins } from './pins.js';
@@ -41,6 +44,9 @@ function Explorer() {
     <Shell key={team.id} product="explorer" sections={keys ? OF_MAKERS : SECTIONS} who={{ name, ...own }} />
   );
 }
+
+// In the reader's language, as numbers are.
+writeDays(dates.full);
 
 start({
   path: '/gateway/v1/session',

@@ -129,7 +129,8 @@ export const currencyIn = (value: unknown): string | null =>
   typeof value === 'string' && /^[A-Za-z]{3}$/.test(value) ? value.toUpperCase() : null;
 
 /** Of the reader; outside of a browser English. */
-export const numbers = numbersIn(globalThis.navigator?.language ?? 'en-US');
+export const LOCALE = globalThis.navigator?.language ?? 'en-US';
+export const numbers = numbersIn(LOCALE);
 
 /** `1 row`, `1,204 rows` */
 export const counted = (value: number, one: string, many = `${one}s`): string =>

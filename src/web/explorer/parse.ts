@@ -1,5 +1,6 @@
 /** Parses a large answer in parts, so that the page does not freeze. */
 import type { ReportAnswer } from '../../api/operations/table.js';
+import type { Answered } from './answered.js';
 
 export type Cell = string | number | boolean | null | object;
 export type Row = Readonly<Record<string, Cell | undefined>>;
@@ -22,6 +23,8 @@ export type Meta = Omit<ReportAnswer['meta'], 'totals'> & {
 export interface Report {
   readonly rows: readonly Row[];
   readonly meta: Meta;
+  /** Absent: the numbers are kept as they were. */
+  readonly answered?: Answered;
 }
 
 const HEAD = '{"data":[';

@@ -50,8 +50,9 @@ function PinForm({ question, meta: { revision, rowCount, split } }: PinProps) {
   return (
     <div class="stack">
       <p>
-        A pin keeps the {counted(rowCount, 'row')} {splitWords(split)} as the platform sent them. Grouping,
-        filter and measures of this page are not part of it.
+        A pin keeps the {counted(rowCount, 'row')} {splitWords(split)} as the platform sent them, without
+        filter, weeks and calculated columns of this page, and without the platform’s own totals: what does
+        not add up, such as reach, has none.
       </p>
       <SchemaForm
         fields={NOTE}

@@ -4,6 +4,7 @@ import { moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { Card, Name, Tag, Wait } from '../ui/parts.js';
 import { View } from '../ui/shell.js';
+import { dates } from './dates.js';
 import { endpointTitle } from './endpoints.js';
 import { counted } from './numbers.js';
 import { breathe, parseReport } from './parse.js';
@@ -118,7 +119,7 @@ export function PinLinks({ id, pin }: OfPin & { readonly id: string }) {
   );
 }
 
-/** `2026-11-29 by growth`. @param isLong with the time */
+/** `Nov 29, 2026 by growth`. @param isLong with the time */
 export function PinnedBy({
   pin: { createdAt, createdBy },
   isLong = false,
@@ -126,7 +127,7 @@ export function PinnedBy({
   return (
     <span>
       <span class="nowrap" title={moment(createdAt)}>
-        {isLong ? moment(createdAt) : createdAt.slice(0, 10)}
+        {isLong ? moment(createdAt) : dates.full(createdAt)}
       </span>
       {createdBy === null ? null : (
         <span class="small quiet nowrap">

@@ -38,7 +38,7 @@ export function linksOf(id: string, pin: Omit<Pin, 'id'>) {
   };
 }
 
-/** The earlier time of its numbers, `2026-11-20 14:00 UTC`; null: they are those of when it was pinned. */
+/** The earlier time of its numbers, `Nov 20, 2026 14:00 UTC`; null: they are those of when it was pinned. */
 export function thenOf({ query, knownAt }: Pick<Pin, 'query' | 'knownAt'>): string | null {
   return new URLSearchParams(query).has('_asOf') ? moment(knownAt) : null;
 }

@@ -77,7 +77,7 @@ function AllPins({ names }: { readonly names: NameOf }) {
   const pins = useGet<PinList>(PINS);
   const tools: Column<Pin> = { title: 'Do', cell: (pin) => <PinTools pin={pin} reload={pins.reload} /> };
   return (
-    <View title="Pins" lead="Answers kept byte for byte, even if the platform changes its numbers.">
+    <View title="Pins" lead="Reports that stay as they are, whatever the platform changes later.">
       <Wait of={pins}>
         {({ data, meta }) => (
           <Card

@@ -4,11 +4,10 @@ import type { Explained } from '../ui/kept.js';
 import type { Loaded } from '../ui/load.js';
 import { TryAgain } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
-import { type Answered, isAwayIn } from './answered.js';
+import type { Answered } from './answered.js';
 import { commonRuns } from './known-then.js';
 import { Runs, toldRuns } from './not-known-then.js';
 import { aboutPath, keptOf, type Period, reportHref, runsOf, type Viewed } from './question.js';
-import type { StaleWhy } from './report-rows.js';
 import type { Load } from './use-several.js';
 
 const AWAY: ReadonlySet<string> = new Set([
@@ -24,15 +23,10 @@ export const isAway = (error: unknown, { asOf }: Viewed['question']): error is R
 
 const ASK_MS = 10_000;
 
-/**
- * Why answers are older than they should be. While one is being refreshed, only the gateway knows whether the platform fails.
- * @param answers those that are shown
- */
-export function useStaleWhy(answers: readonly Answered[]): StaleWhy {
-  const isRefreshed = answers.some(({ ifAway }) => ifAway !== undefined);
-  const { value } = useGet<{ readonly platform: string }>(isRefreshed ? '/readyz' : null, ASK_MS);
-  if (answers.some(isAwayIn) || (value !== null && /fail/.test(value.platform))) return 'away';
-  return isRefreshed ? 'refreshed' : null;
+/** Why an answer is older than it should be. While it is being refreshed, only the gateway knows whether the platform fails. */
+export function useStaleWhy({ is }: Answered): Answered['is'] {
+  const { value } = useGet<{ readonly platform: string }>(is === 'refreshed' ? '/readyz' : null, ASK_MS);
+  return value !== null && /fail/.test(value.platform) ? 'away' : is;
 }
 
 const titleOf = ({ problem }: Refused): string =>

@@ -1,6 +1,7 @@
 /** The shown report and its view: in the address, and as calls of the gateway. Pure. */
 import { moment } from '../ui/format.js';
 import { hrefOf } from '../ui/route.js';
+import { dates } from './dates.js';
 
 export interface Question {
   /** Path below `/api/v1/report/`, `campaigns/get`. */
@@ -198,9 +199,9 @@ export const ofNow = (question: Question): Question => ({ ...ofItsDays(question)
 export const instantOf = (field: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(field) ? `${field}:00Z` : field;
 
-/** @param asOf of a question. @returns `2026-11-20 08:00 UTC`; of a day: its end */
+/** @param asOf of a question. @returns `Nov 20, 2026 08:00 UTC`; of a day: its end */
 export const thenWords = (asOf: string): string =>
-  DATE.test(asOf) ? `${asOf}, at the end of the day` : moment(instantOf(asOf));
+  DATE.test(asOf) ? `${dates.full(asOf)}, at the end of the day` : moment(instantOf(asOf));
 
 /** @param more parameters of the gateway, `{"_totals":"1"}` */
 export function pathOf(question: Question, more: Readonly<Record<string, string>> = {}): string {

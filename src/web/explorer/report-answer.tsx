@@ -5,21 +5,21 @@ import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js'
 import { Button, Card, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { AnswerHead } from './answer-head.js';
-import { answeredThen } from './answered.js';
 import { CompareReport } from './compare-report.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
+import type { Asking } from './known.js';
 import type { Later } from './marks.js';
 import { isNotKnownThen, isNotYet, NotKnownThen, NotYet } from './not-known-then.js';
 import { CodePanel } from './panel-code.js';
 import { DiffPanel } from './panel-diff.js';
 import { PinButton } from './pin-button.js';
-import { isAway, PlatformAway, useStaleWhy } from './platform-away.js';
+import { isAway, PlatformAway } from './platform-away.js';
 import { aboutPath, openerOf, type Period, pathOf, type Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
 import { CSV_LABEL, CSV_TITLE } from './several-csv.js';
-import { closedPeriod, dayWords } from './spans.js';
+import { closedPeriod } from './spans.js';
 import { useLater } from './use-later.js';
 import { type Shown, shownPath, useReport } from './use-report.js';
 import type { LoadOf } from './use-several.js';
@@ -73,7 +73,7 @@ function OneAnswer({ tell, tellDays, keep, ...props }: OneProps) {
     <Wait of={loaded} looking="Loading the report …">
       {(report) => (
         <>
-          <OneHead {...props} {...{ report, later }} again={loaded.reload} />
+          <OneHead {...props} {...{ report, later }} again={loaded.reload} fetchNow={loaded.fetchNow} />
           {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
           <ChartAndRows
@@ -102,37 +102,26 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
   ['diff', DiffPanel],
 ]);
 
-interface OneHeadProps extends AnsweredProps {
+interface OneHeadProps extends AnsweredProps, Asking {
   readonly later: Later | null;
-  readonly again: () => void;
 }
 
-function OneHead({ report, later, again, ...viewed }: OneHeadProps) {
+function OneHead(props: OneHeadProps) {
+  const { report, ...viewed } = props;
   const { question, about } = viewed;
-  const { meta } = report;
-  const why = useStaleWhy(question.asOf === '' ? [report.answered] : []);
-  const now = (why === 'away' ? report.answered.ifAway : undefined) ?? report.answered;
-  const answered = question.asOf === '' ? now : answeredThen(dayWords(meta.asOf));
   const opens = (panel: string) => openerOf(viewed, panel);
   return (
     <AnswerHead
-      {...viewed}
+      {...props}
       subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
-      meta={meta}
-      {...{ why, later, again }}
+      details={<Button {...opens('explain')} label="Details" class="plain" title="Cache state" />}
       tools={
         <>
-          <Button
-            {...opens('explain')}
-            label={answered.words}
-            class={`badge ${answered.tone}`}
-            title="Cache state"
-          />
           <Button {...opens('diff')} label="What changed" />
           <Button {...opens('code')} label="Code" />
         </>
       }
-      moreTools={<PinButton question={question} meta={meta} />}
+      moreTools={<PinButton question={question} meta={report.meta} />}
     />
   );
 }

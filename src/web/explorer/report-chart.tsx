@@ -1,8 +1,9 @@
-/** One measure by day, week or month, by the largest groups and all others together. */
+/** One measure by day, week or month, else of the whole period, by the largest groups and all others together. */
 import { useMemo } from 'preact/hooks';
 import { SelectLine } from '../ui/fields.js';
 import { Card, Choice, Empty } from '../ui/parts.js';
 import { currencyOf, MIXED, type ReportColumn, titleWithUnit } from './columns.js';
+import { dates } from './dates.js';
 import { gapsInWords, groupRows } from './group.js';
 import type { Marks } from './marks.js';
 import { isFew, MeasureChart, secondsOf } from './measure-chart.js';
@@ -17,6 +18,9 @@ const SHAPES = [
   { value: 'lines', title: 'Lines' },
 ] as const;
 
+/** The one step of a report that is not by date. */
+const WHOLE = [{ start: '', title: '', short: '' }];
+
 const OF_ADVERTISERS: readonly string[] = ['date', 'advertiser'];
 const LINES = [
   { value: '', title: 'Advertisers' },
@@ -28,7 +32,7 @@ interface ReportChartProps extends Viewed {
   readonly measures: readonly ReportColumn[];
   readonly metric: ReportColumn;
   readonly marks: Marks;
-  /** Days, weeks or months, by whose first days the rows are. */
+  /** Days, weeks or months, by whose first days the rows are; none: they are of the whole period. */
   readonly spans: readonly Span[];
 }
 
@@ -39,18 +43,18 @@ export function ReportChart(props: ReportChartProps) {
   const hasMore =
     meta.split.includes('advertiser') && meta.split.some((one) => !OF_ADVERTISERS.includes(one));
   const isByAdvertiser = hasMore && view.lines !== 'split';
+  const isByDate = meta.split.includes('date');
   const grouped = useMemo(() => {
     const whole = about.advertiser ?? metric.title;
     return groupRows(
       rows,
-      spans.map(({ start }) => start),
+      isByDate ? spans.map(({ start }) => start) : null,
       isByAdvertiser ? OF_ADVERTISERS : meta.split,
       metric,
       whole,
     );
   }, [rows, spans, meta, metric.name, about.advertiser, isByAdvertiser]);
   const currency = useMemo(() => currencyOf(rows, about.currency), [rows, about.currency]);
-  const isByDate = meta.split.includes('date');
   const optionsOf = (calculated: boolean) =>
     measures
       .filter(({ ratio }) => (ratio !== null) === calculated)
@@ -67,7 +71,7 @@ export function ReportChart(props: ReportChartProps) {
       {isByDate ? (
         <Choice label="By" options={SPANS} value={by} choose={(one) => setView({ by: one }, true)} />
       ) : null}
-      {isByDate && hasMore ? (
+      {hasMore ? (
         <Choice
           label="Lines of"
           options={LINES}
@@ -85,21 +89,9 @@ export function ReportChart(props: ReportChartProps) {
       ) : null}
     </>
   );
-  if (!isByDate)
-    return (
-      <Card>
-        <div class="toolbar">
-          <p class="quiet">
-            A chart needs days: tick Date above. The measure chosen here is the first column of the table
-            below, and sorts it.
-          </p>
-          {tools}
-        </div>
-      </Card>
-    );
   return (
-    <Card title={`${titleWithUnit(metric, currency)} by ${by}`} tools={tools}>
-      {metric.noSum !== null && metric.noSum !== MIXED && by !== 'day' ? (
+    <Card title={titleWithUnit(metric, currency) + (isByDate ? ` by ${by}` : '')} tools={tools}>
+      {metric.noSum !== null && metric.noSum !== MIXED && isByDate && by !== 'day' ? (
         <Empty>{`${metric.title} has no sum*, so there is none by ${by}; choose Day.`}</Empty>
       ) : grouped.lines.every(({ values }) => values.every((value) => value === null)) ? (
         <Empty>{`There is no ${metric.title} of these lines. ${metric.noSum ?? ''}`}</Empty>
@@ -113,6 +105,7 @@ export function ReportChart(props: ReportChartProps) {
 function Lines({ question, report, metric, marks, spans, view, grouped, currency }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
+  const isWhole = spans.length === 0;
   const { noSum, title } = metric;
   const isStacked = stackable && view.shape !== 'lines';
   const colored = useMemo(
@@ -131,16 +124,17 @@ function Lines({ question, report, metric, marks, spans, view, grouped, currency
     <>
       {outside === 0 ? null : (
         <p class="note warn" role="status">
-          {counted(outside, 'row has', 'rows have')} no date from {spans[0]?.start} to {spans.at(-1)?.end} and
-          are not in this chart, but in the table below.
+          {counted(outside, 'row has', 'rows have')} no date in{' '}
+          {dates.full(spans[0]?.start ?? '', spans.at(-1)?.end)} and are not in this chart, but in the table
+          below.
         </p>
       )}
       <MeasureChart
-        label={`${title} by ${by}${isStacked && lines.length > 1 ? ', stacked by the largest groups' : ''}`}
+        label={`${title}${isWhole ? ' of the largest groups' : ` by ${by}`}${isStacked && lines.length > 1 ? ', stacked by the largest groups' : ''}`}
         column={metric}
         currency={currency}
         by={by}
-        steps={spans}
+        steps={isWhole ? WHOLE : spans}
         lines={colored}
         kind={isStacked ? (by === 'day' ? 'stacked' : 'stacked bars') : 'lines'}
         height={260}
@@ -148,7 +142,7 @@ function Lines({ question, report, metric, marks, spans, view, grouped, currency
         partial={partial}
       />
       <div class="small quiet">
-        {noSum === null || lines.length === 1 ? null : (
+        {noSum === null || lines.length === 1 || isWhole ? null : (
           <p>
             {title} has no sum*, so lines stand side by side here, and are not stacked.
             {left > 0 ? ` ${numbers.whole(left)} smaller ones are only in the table.` : ''}
@@ -169,7 +163,7 @@ function Lines({ question, report, metric, marks, spans, view, grouped, currency
                 ? `from ${spans[shaded.indexOf(true)]?.title} on, with `
                 : `each ${by} with `}
             {marks.words}
-            {isNow ? `, from ${report.meta.firstProvisionalDate} on` : ''}.
+            {isNow ? `, from ${dates.full(report.meta.firstProvisionalDate ?? '')} on` : ''}.
           </p>
         )}
       </div>

@@ -7,6 +7,7 @@ import { NARROW, useMedia } from '../ui/media.js';
 import { Button } from '../ui/parts.js';
 import { type Advertiser, CHOSEN, idIn, labelOf } from './advertiser-names.js';
 import { titleOf } from './columns.js';
+import { dates } from './dates.js';
 import { DayInput } from './day-input.js';
 import { type Endpoint, endpointTitle } from './endpoints.js';
 import { MoreAdvertisers } from './more-advertisers.js';
@@ -21,7 +22,7 @@ import {
   type Question,
   thenWords,
 } from './question.js';
-import { dayWords, periodWords } from './spans.js';
+import { periodWords } from './spans.js';
 
 interface FormProps extends Draft {
   /** What is shown. */
@@ -251,7 +252,7 @@ function periodField(draft: Question): FieldSpec {
     name: 'period',
     label: 'Period',
     options: [...PERIODS, ...(isUnusual ? [period] : []), ['', 'Custom …']],
-    ...(then === null ? {} : { help: `As on ${dayWords(draft.asOf)}: ${periodWords(then)}.` }),
+    ...(then === null ? {} : { help: `As on ${dates.full(draft.asOf)}: ${periodWords(then)}.` }),
   };
 }
 

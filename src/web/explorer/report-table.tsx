@@ -15,6 +15,7 @@ import {
   written,
 } from './columns.js';
 import { totalOf } from './compare.js';
+import { dates } from './dates.js';
 import { briefly, DayMarks, type MarkedProps, SIGN } from './day-marks.js';
 import { filterRows } from './filter.js';
 import { Filter } from './filter-field.js';
@@ -195,12 +196,22 @@ function Download({
     const by = SPANS.find(({ value }) => value === view.by)?.title ?? '';
     const ordered = inOrder(columns, view.metric, false);
     const text = tableCsv({ rows, columns: ordered, marks, spans, by, currency: about.currency });
-    saveCsv(text, csvName(question, advertisersOf(question), meta.period, 'table'));
+    saveCsv(
+      text,
+      csvName(
+        question,
+        advertisersOf(question),
+        meta.period,
+        'table',
+        view.by,
+        view.filter && `filtered ${view.filter}`,
+      ),
+    );
   };
   return (
     <>
       <Button
-        label="CSV: this table as shown"
+        label={`CSV: this table as shown${view.filter === '' ? '' : `, ${numbers.whole(rows.length)} of ${counted(report.rows.length, 'row')}`}`}
         title="The rows as they are filtered, sorted and grouped here, with calculated columns, exact numbers and units"
         act={save}
       />
@@ -214,6 +225,8 @@ const hasNoSums = ({ name, noSum }: ReportColumn, rows: readonly Row[]): boolean
 
 /** Approximate characters. */
 const ID_ROOM = 4;
+/** Of the widest days. */
+const ROOM_OF_DAY = 1 + dates.full('2026-12-30').length;
 /** Beside it two measures are in view on a phone. */
 const HELD_ROOM = 14;
 
@@ -237,7 +250,8 @@ function textOf(
   currency: string | null,
 ): CellText {
   const value = cellOf(row, column.name);
-  if (column.name === 'date') return { text: spans.get(String(value))?.title ?? shown(value, false) };
+  if (column.name === 'date')
+    return { text: spans.get(String(value))?.title ?? dates.full(shown(value, false)) };
   // People do not add up over the days of a week or month.
   if (spans.size > 0 && column.noSum !== null && (value ?? null) === null) return { text: 'no sum' };
   const its = currencyOf([row], currency);
@@ -258,7 +272,7 @@ function roomOf(
       ({ title: told, part }) =>
         0.85 * told.length + (narrow || part === null ? 2 : briefly(part).length + 1),
     );
-    return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : 11));
+    return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : ROOM_OF_DAY));
   }
   if (!numeric) return width;
   const texts = feet.map(({ text }) => text(column) ?? 'no sum');

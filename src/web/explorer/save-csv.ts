@@ -2,7 +2,13 @@
 import type { Meta } from './parse.js';
 import type { Question } from './question.js';
 
-/** As the gateway names the file of one advertiser, `campaigns_1_2026-11-01_2026-11-07.csv`. @param more for the end of the name */
+/** Characters of each. */
+const MOST_END = 60;
+
+/**
+ * As the gateway names the file of one advertiser, `campaigns_1_2026-11-01_2026-11-07.csv`.
+ * @param more for the end of the name; what is no word of it becomes `-`
+ */
 export function csvName(
   { endpoint }: Question,
   advertisers: readonly string[],
@@ -10,7 +16,10 @@ export function csvName(
   ...more: string[]
 ): string {
   const report = endpoint.replace(/\/get$/, '').replaceAll('/', '-');
-  return `${[report, advertisers.join('-'), period?.from ?? [], period?.to ?? [], more].flat().join('_')}.csv`;
+  const ends = more
+    .map((end) => end.replace(/[^\p{L}\p{N}<=>]+/gu, '-').slice(0, MOST_END))
+    .filter((end) => end !== '');
+  return `${[report, advertisers.join('-'), period?.from ?? [], period?.to ?? [], ends].flat().join('_')}.csv`;
 }
 
 /** With a byte order mark, by which Excel recognizes UTF-8. */

@@ -5,7 +5,7 @@ import { CompareReport } from './compare-report.js';
 import { useIsForbidden } from './forbidden.js';
 import { isNotKnownThen } from './not-known-then.js';
 import { counted } from './numbers.js';
-import { KnownOfAll, useStaleWhy } from './platform-away.js';
+import { KnownOfAll } from './platform-away.js';
 import type { Period, Viewed } from './question.js';
 import { ChartAndRows } from './report-rows.js';
 import { combine } from './several.js';
@@ -38,17 +38,14 @@ export function SeveralAnswer({ tell, tellDays, known, ...props }: SeveralProps)
     if (report !== null) tellDays(closedPeriod(report.meta.period));
   }, [report]);
   const [first, ...others] = parts.map(({ id }) => id);
-  const why = useStaleWhy(
-    several.loads.flatMap((load) => (load.is === 'loaded' ? load.report.answered : [])),
-  );
   const isDone = !several.loads.some(isOpen);
   return (
     <>
       <AnswerHead
         {...props}
         subject={counted(several.loads.length, 'advertiser')}
-        meta={report?.meta ?? null}
-        why={why}
+        report={report}
+        again={several.again}
       >
         <Progress
           several={several}
@@ -72,6 +69,7 @@ export function SeveralAnswer({ tell, tellDays, known, ...props }: SeveralProps)
               {...props}
               question={{ ...question, advertiserId: first, others }}
               report={report}
+              parts={parts}
             />
           ) : null}
           <ChartAndRows

@@ -11,7 +11,8 @@ import { useTeam } from './team.js';
 
 /** Of the link of one advertiser, and of the button of several. */
 export const CSV_LABEL = 'CSV: the platform’s rows and columns';
-export const CSV_TITLE = 'Weeks, months and calculated columns are in the CSV of the table as shown.';
+export const CSV_TITLE =
+  'All rows, without filter, weeks and calculated columns: these are in the CSV of the table as shown.';
 
 interface CsvProps {
   readonly question: Question;

@@ -1,4 +1,5 @@
 /** Reports of several advertisers as one. Nothing is added that does not add up. Pure. */
+import { togetherOf } from './answered.js';
 import { type Meta, type Report, type Row, rowWith } from './parse.js';
 import type { Period } from './question.js';
 
@@ -17,6 +18,7 @@ export function combine(parts: readonly Part[]): Report {
   const split = [...new Set(['advertiser', ...metas.flatMap((meta) => meta.split)])];
   return {
     rows: parts.flatMap(rowsOf),
+    ...answeredIn(parts.map(({ report }) => report)),
     meta: {
       ...first,
       ...joined(metas),
@@ -43,6 +45,11 @@ export function combineDays(reports: readonly Report[], period: Period): Report 
       warnings: warnings.filter(isNew),
     },
   };
+}
+
+function answeredIn(reports: readonly Report[]): Pick<Report, 'answered'> {
+  const answers = reports.flatMap(({ answered }) => answered ?? []);
+  return answers.length === 0 ? {} : { answered: togetherOf(answers) };
 }
 
 /** What all say together. */

@@ -1,5 +1,6 @@
 /** The days, weeks or months of a period. Pure. */
 import { groupBy } from '../../lib/group-by.js';
+import { dates } from './dates.js';
 import type { Meta } from './parse.js';
 import { dayAfter, daysOf, type Period } from './question.js';
 
@@ -18,7 +19,7 @@ export const spanIn = (by: string): SpanName => SPANS.find(({ value }) => value 
 export interface Span {
   /** Its first day, which may be before the period. */
   readonly start: string;
-  /** `Week 48, 23–29 Nov` */
+  /** `Week 48, Nov 23 – 29` */
   readonly title: string;
   /** `W48`, for axes; with an asterisk if days are missing. */
   readonly short: string;
@@ -29,9 +30,6 @@ export interface Span {
   /** How many of its days are in the period, `5 of 7 days`; null: all. */
   readonly part: string | null;
 }
-
-const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
-const WEEKDAYS = 'Sun Mon Tue Wed Thu Fri Sat'.split(' ');
 
 /** All spans that have a day in the period. */
 export function spansOf(period: Period, by: SpanName): Span[] {
@@ -77,7 +75,7 @@ export function besideSpans(spans: readonly Span[], other: Period, months: numbe
   });
 }
 
-/** `3 Oct to 9 Oct 2026`; `Sat 3 Oct 2026`; `no day` */
+/** `Oct 3 – 9, 2026`; `Sat, Oct 3, 2026`; `no day` */
 export function toldDays(days: readonly string[] = []): string {
   const [from, to = from] = [days[0], days.at(-1)];
   return from === undefined || to === undefined ? 'no day' : periodWords({ from, to }, from === to);
@@ -103,20 +101,9 @@ function weekOf(monday: string): number {
   return Math.ceil(daysOf({ from: `${thursday.slice(0, 4)}-01-01`, to: thursday }).length / 7);
 }
 
-/** `23 Nov` */
-const brief = (day: string): string => `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`;
-
-/** `30 Oct to 28 Nov 2026`; with weekdays `Fri 30 Oct to Sat 28 Nov 2026` */
-export function periodWords({ from, to }: Period, weekdays = false): string {
-  const [first, last] = [from.slice(0, 4), to.slice(0, 4)];
-  const of = (day: string) => `${weekdays ? `${WEEKDAYS[weekdayOf(day)]} ` : ''}${brief(day)}`;
-  if (from === to) return `${of(to)} ${last}`;
-  return `${of(from)}${first === last ? '' : ` ${first}`} to ${of(to)} ${last}`;
-}
-
-/** The day of a time, `4 Nov 2026`. @param iso UTC */
-export const dayWords = (iso: string): string =>
-  periodWords({ from: iso.slice(0, 10), to: iso.slice(0, 10) });
+/** `Oct 30 – Nov 28, 2026`; with weekdays `Fri, Oct 30 – Sat, Nov 28, 2026` */
+export const periodWords = ({ from, to }: Period, weekdays = false): string =>
+  (weekdays ? dates.weekday : dates.full)(from, to);
 
 /** The period of an answer; null if it has not both ends. */
 export function closedPeriod(period: Meta['period'] | undefined): Period | null {
@@ -127,26 +114,18 @@ export function closedPeriod(period: Meta['period'] | undefined): Period | null 
 /** That of an answer in words; it may leave an end open. */
 export function toldPeriod(period: Meta['period']): string {
   const { from = null, to = null } = period ?? {};
-  if (from !== null) return to === null ? `from ${from} on` : periodWords({ from, to });
-  return to === null ? 'period chosen by the platform' : `until ${to}`;
+  if (from !== null) return to === null ? `from ${dates.full(from)} on` : periodWords({ from, to });
+  return to === null ? 'period chosen by the platform' : `until ${dates.full(to)}`;
 }
 
 const TITLES: Readonly<
   Record<SpanName, (start: string, end: string, tellsYear: boolean) => Pick<Span, 'title' | 'short'>>
 > = {
-  day: (day) => ({
-    title: `${WEEKDAYS[weekdayOf(day)]} ${brief(day)} ${day.slice(0, 4)}`,
-    short: brief(day),
-  }),
+  day: (day) => ({ title: dates.weekday(day), short: dates.brief(day) }),
   week: (start, end, tellsYear) => {
-    const name = `W${weekOf(start)}`;
-    const from = start.slice(0, 7) === end.slice(0, 7) ? Number(start.slice(8)) : `${brief(start)} `;
-    const to = typeof from === 'number' ? `–${brief(end)}` : `– ${brief(end)}`;
-    const year = tellsYear ? ` ${end.slice(0, 4)}` : '';
-    return { title: `Week ${name.slice(1)}, ${from}${to}${year}`, short: name };
+    const week = weekOf(start);
+    const days = (tellsYear ? dates.full : dates.brief)(start, end);
+    return { title: `Week ${week}, ${days}`, short: `W${week}` };
   },
-  month: (start) => {
-    const name = MONTHS[Number(start.slice(5, 7)) - 1] ?? '';
-    return { title: `${name} ${start.slice(0, 4)}`, short: name };
-  },
+  month: (start) => ({ title: dates.monthInYear(start), short: dates.month(start) }),
 };

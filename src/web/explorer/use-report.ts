@@ -1,31 +1,35 @@
 /** Loads a report without freezing the page. */
+import { useCallback, useRef } from 'preact/hooks';
 import { type Loaded, useLoad } from '../ui/load.js';
 import type { Api } from '../ui/session.js';
 import { type Answered, answeredBy } from './answered.js';
 import { breathe, type Meta, parseReport, type Report } from './parse.js';
-import { besideOf, daysOf, pathOf, type Question } from './question.js';
-import { closedPeriod } from './spans.js';
+import { besideOf, pathOf, type Question } from './question.js';
 import { useTeam } from './team.js';
 
 export interface Shown extends Report {
   readonly answered: Answered;
 }
 
-/** The call whose answer the page shows. Of an earlier time it says of each day whether it was complete. */
+/** The call whose answer the page shows. By date it says of each day when it was fetched, and whether it was complete. */
 export const shownPath = (question: Question): string =>
   pathOf(question, {
     _format: 'json',
     ...besideOf(question),
-    ...(question.asOf === '' ? {} : { _days: '1' }),
+    ...(question.splits.includes('byDate') ? { _days: '1' } : {}),
   });
 
-/** @param path of {@link shownPath}. @throws Refused, Unreachable */
-export async function loadReport(api: Api, path: string, signal: AbortSignal): Promise<Shown> {
-  const { headers, text } = await api.raw(path, signal);
+/** @param path of {@link shownPath}. @param isFresh whether the platform is asked anew. @throws Refused, Unreachable */
+export async function loadReport(
+  api: Api,
+  path: string,
+  signal: AbortSignal,
+  isFresh = false,
+): Promise<Shown> {
+  const { headers, text } = await api.raw(path, signal, isFresh);
   const report = await parseReport(text, breathe);
-  const period = closedPeriod(report.meta.period);
   const meta = { ...report.meta, warnings: report.meta.warnings?.map(inWords) ?? [] };
-  return { ...report, meta, answered: answeredBy(headers, period === null ? 0 : daysOf(period).length) };
+  return { ...report, meta, answered: answeredBy(headers, meta, Date.now()) };
 }
 
 type Warning = NonNullable<Meta['warnings']>[number];
@@ -50,8 +54,23 @@ export const TOTALS_LATER = 'totals_later';
 
 const SUMS = 'Sums of the rows are shown instead; what does not add up, such as reach, has none.';
 
-export function useReport(question: Question): Loaded<Shown> {
+export interface LoadedReport extends Loaded<Shown> {
+  /** Has the platform asked anew for all days. */
+  readonly fetchNow: () => void;
+}
+
+export function useReport(question: Question): LoadedReport {
   const { api } = useTeam();
   const path = shownPath(question);
-  return useLoad(path, (signal) => loadReport(api, path, signal));
+  const isFresh = useRef(false);
+  const loaded = useLoad(path, (signal) => {
+    const fresh = isFresh.current;
+    isFresh.current = false;
+    return loadReport(api, path, signal, fresh);
+  });
+  const fetchNow = useCallback(() => {
+    isFresh.current = true;
+    loaded.reload();
+  }, [loaded.reload]);
+  return { ...loaded, fetchNow };
 }

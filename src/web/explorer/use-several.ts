@@ -22,6 +22,8 @@ export interface Several {
   readonly stop: () => void;
   /** Loads what failed or was stopped. */
   readonly resume: () => void;
+  /** Loads all again. */
+  readonly again: () => void;
 }
 
 /** @param known a report that is loaded already. What another question has in common with it, and with the one before, is kept */
@@ -74,6 +76,10 @@ export function useSeveral(question: Question, known: Load | null = null): Sever
     loads: current,
     stop: useCallback(() => setTurn({ of: parts, isOn: false }), [parts]),
     resume: useCallback(() => setTurn({ of: parts, isOn: true }), [parts]),
+    again: useCallback(() => {
+      setState({ of: parts, loads: parts.map((part) => ({ ...part, is: 'waiting' })) });
+      setTurn({ of: parts, isOn: true });
+    }, [parts]),
   };
 }
 

@@ -36,6 +36,8 @@ export interface CallOptions {
   /** The session's token, required by writes. */
   readonly csrf?: string;
   readonly signal?: AbortSignal;
+  /** Asks for numbers that are fetched now, which takes a scope. */
+  readonly isFresh?: boolean;
 }
 
 /**
@@ -45,11 +47,13 @@ export interface CallOptions {
 export async function call(
   method: Method,
   path: string,
-  { body, csrf, signal }: CallOptions = {},
+  { body, csrf, signal, isFresh = false }: CallOptions = {},
 ): Promise<Answer> {
   const request: RequestInit = {
     method,
     headers: {
+      // Without one a browser sends no-cache, for which the gateway would call the platform each time.
+      'cache-control': isFresh ? 'no-cache' : 'no-store',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(csrf === undefined ? {} : { 'x-csrf-token': csrf }),
     },
@@ -77,10 +81,14 @@ function secondsOf(headers: Headers): number | null {
   return Number.isFinite(seconds) ? seconds : null;
 }
 
+/** Members of a problem that people read. */
+const READ: ReadonlySet<string> = new Set(['detail', 'help', 'message']);
+
 function problemOf(text: string, status: number): Problem {
   try {
-    // People read it.
-    const problem = JSON.parse(toldTimes(text)) as Problem;
+    const problem = JSON.parse(text, (name, value) =>
+      typeof value === 'string' && READ.has(name) ? toldTimes(value) : value,
+    ) as Problem;
     if (typeof problem.title === 'string') return problem;
   } catch {
     // Not from the gateway.

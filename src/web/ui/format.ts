@@ -1,5 +1,5 @@
-/** Numbers and times as text, independent of the browser's language. Pure. */
-import { minuteOf, span } from '../../lib/words.js';
+/** Numbers and times as text, independent of the browser's language but for days where a page wants that. */
+import { span } from '../../lib/words.js';
 
 export { bytes, span } from '../../lib/words.js';
 
@@ -39,21 +39,36 @@ export function duration(ms: number | null): string {
   return span(ms / 1000);
 }
 
+/** How this page writes a day; @param iso a day, or a time of it. */
+let dayOf = (iso: string): string => iso.slice(0, 10);
+
+/** @param write how the page, from its start on, writes days */
+export function writeDays(write: typeof dayOf): void {
+  dayOf = write;
+}
+
 /** `2026-11-22 09:30 UTC`; an invalid time is unchanged */
 export function moment(iso: string): string {
   const atMs = Date.parse(iso);
-  return Number.isNaN(atMs) ? iso : minuteOf(atMs);
+  return Number.isNaN(atMs) ? iso : `${dayOf(new Date(atMs).toISOString())} ${clock(atMs)} UTC`;
 }
 
-/** What the gateway says, with its times as {@link moment} writes them. */
+const clock = (atMs: number): string => new Date(atMs).toISOString().slice(11, 16);
+
+/** Not of a parameter, `dateTo=2026-11-22`. */
+const TIMES = /(?<![=\w-])\d{4}-\d\d-\d\d(?:([T ])\d\d:\d\d(:\d\d(\.\d+)?)?(?:Z| UTC))?(?![\w-])/g;
+
+/** What the gateway says, with its days and times as this page writes them. */
 export const toldTimes = (text: string): string =>
-  text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z/g, moment);
+  text.replace(TIMES, (told, joint?: string) =>
+    joint === undefined ? dayOf(told) : moment(told.replace(' UTC', 'Z').replace(' ', 'T')),
+  );
 
 /** `between 2026-11-22 02:00 and 14:00 UTC` */
 export function between(from: string, to: string): string {
-  const [first, last] = [moment(from), moment(to)];
-  const isOneDay = first.slice(0, 11) === last.slice(0, 11);
-  return `between ${first.replace(/ UTC$/, '')} and ${isOneDay ? last.slice(11) : last}`;
+  const last = moment(to);
+  const isOneDay = from.slice(0, 10) === to.slice(0, 10);
+  return `between ${moment(from).replace(/ UTC$/, '')} and ${isOneDay ? `${clock(Date.parse(to))} UTC` : last}`;
 }
 
 const FAR_S = 366 * 86_400;
@@ -64,7 +79,7 @@ export function fromNow(iso: string, nowMs: number): string {
   if (Number.isNaN(seconds)) return iso;
   const length = Math.abs(seconds);
   if (length < 5) return 'just now';
-  if (length > FAR_S) return `on ${new Date(iso).toISOString().slice(0, 10)}`;
+  if (length > FAR_S) return `on ${dayOf(new Date(iso).toISOString())}`;
   // `2 d`, not `2 d 6 s`.
   const step = length >= 86_400 ? 3600 : length >= 600 ? 60 : 1;
   const words = span(Math.floor(length / step) * step);

@@ -1,6 +1,6 @@
 /** A calendar of cached days, by colour and mark. One tab stop; arrow keys move between days. */
 import { useRef, useState } from 'preact/hooks';
-import { count } from './format.js';
+import { count, toldTimes } from './format.js';
 import { byMonth, entryInWords, type Kept, type KeptDay, STATES, stepOf, weekday } from './kept-days.js';
 import { Tag } from './parts.js';
 
@@ -46,7 +46,7 @@ export function HeatMap({ days }: HeatMapProps) {
       </div>
       {current === undefined ? null : (
         <p class="day-words">
-          <strong>{current.date}</strong> <EntryWords entry={current} />
+          <strong>{toldTimes(current.date)}</strong> <EntryWords entry={current} />
         </p>
       )}
     </>

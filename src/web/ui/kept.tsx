@@ -1,5 +1,5 @@
 /** Cache state of a report, its reason, and the cost of an answer now; for both pages. */
-import { count, counted, span } from './format.js';
+import { count, counted, span, toldTimes } from './format.js';
 import { EntryWords, HeatMap } from './heat-map.js';
 import './kept.css';
 import type { Kept, KeptDay } from './kept-days.js';
@@ -40,7 +40,7 @@ export function KeptFigures({ explained: { price, policy, days } }: ExplainedPro
         <Figure
           label="Cached days"
           value={isByDay || kept > 0 ? `${count(kept)} of ${count(days.length)}` : 'none by itself'}
-          note={isByDay ? undefined : policy.because}
+          note={isByDay ? undefined : toldTimes(policy.because)}
         />
       )}
       <Figure
@@ -54,8 +54,8 @@ export function KeptFigures({ explained: { price, policy, days } }: ExplainedPro
 
 export const KeptWords = ({ explained: { inWords, storeAway, refusal } }: ExplainedProps) => (
   <>
-    <p>{inWords.kept}</p>
-    <p>{inWords.price}</p>
+    <p>{toldTimes(inWords.kept)}</p>
+    <p>{toldTimes(inWords.price)}</p>
     {storeAway ? (
       <p class="note bad">The store is unavailable, so what other processes have cached is unknown.</p>
     ) : null}
@@ -75,8 +75,8 @@ export function KeptDays({ explained: { days, whole, policy } }: ExplainedProps)
       <>
         {policy.mode === 'days' ? null : (
           <p>
-            The period is cached as one, as shown here ({policy.because}). What is cached for other periods
-            does not answer it.
+            The period is cached as one, as shown here ({toldTimes(policy.because)}). What is cached for other
+            periods does not answer it.
           </p>
         )}
         <HeatMap days={days} />

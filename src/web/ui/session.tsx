@@ -21,7 +21,7 @@ const isOfPerson = ({ isPerson, person }: HeldBy) => isPerson === true || (perso
 export interface Api {
   get<T>(path: string, signal?: AbortSignal): Promise<T>;
   /** With headers and the unparsed body. */
-  raw(path: string, signal?: AbortSignal): Promise<Answer>;
+  raw(path: string, signal?: AbortSignal, isFresh?: boolean): Promise<Answer>;
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
 }
 
@@ -145,7 +145,7 @@ function createApi(csrf: string, ended: () => void, refresh: () => Promise<void>
   const withSignal = (signal?: AbortSignal) => (signal === undefined ? {} : { signal });
   return {
     get: async (path, signal) => parsed(await asked('GET', path, withSignal(signal))),
-    raw: (path, signal) => asked('GET', path, withSignal(signal)),
+    raw: (path, signal, isFresh = false) => asked('GET', path, { ...withSignal(signal), isFresh }),
     send: async (method, path, body) =>
       parsed(await asked(method, path, { csrf, ...(body === undefined ? {} : { body }) })),
   };
