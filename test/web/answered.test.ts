@@ -1,50 +1,79 @@
-/** How the explorer says how a report was answered, by the gateway's own headers. */
+/** How old the explorer says the numbers of a report are, and which may still change, by the gateway's own headers. */
 import { expect, it } from 'vitest';
 import { type CacheStatus, writeCacheStatus } from '../../src/outcome.js';
-import { answeredBy, isAwayIn } from '../../src/web/explorer/answered.js';
+import { ageWords, answeredBy, leftWords, openWords, togetherOf } from '../../src/web/explorer/answered.js';
+import type { Meta } from '../../src/web/explorer/parse.js';
 
-const NONE: CacheStatus = {
-  outcome: 'miss',
-  ttlS: 60,
-  tier: null,
+const NOW = Date.parse('2026-11-29T12:00:00Z');
+const MINUTE = 60_000;
+const HIT: CacheStatus = {
+  outcome: 'hit',
+  ttlS: 2700,
+  tier: 'l1',
   stored: true,
   degraded: false,
   days: null,
 };
 
-function said(status: Partial<CacheStatus>, age = 0, all = 0): string {
-  const headers = { 'cache-status': writeCacheStatus({ ...NONE, ...status }), age: String(age) };
-  return answeredBy(new Headers(headers), all).words;
+function answered(status: Partial<CacheStatus>, ageS: number, days: Meta['days'] = undefined) {
+  const headers = { 'cache-status': writeCacheStatus({ ...HIT, ...status }), age: String(ageS) };
+  const asOf = new Date(NOW - ageS * 1000).toISOString();
+  return answeredBy(new Headers(headers), { asOf, ...(days && { days }) }, NOW);
 }
 
-it.each<[string, Partial<CacheStatus>, number, number?]>([
-  ['30 days from the cache, 1 min 30 s old', { outcome: 'hit', tier: 'l1' }, 90, 30],
-  ['1 day from the cache', { outcome: 'hit', tier: 'l1' }, 0, 1],
-  ['from the cache, 10 s old; being refreshed', { outcome: 'stale' }, 10],
-  ['from the cache, 10 s old: the platform does not answer', { outcome: 'stale-if-error' }, 10],
-  ['fetched from the platform now', {}, 0],
-  ['fetched from the platform now', { days: { fetched: 30, total: 30 } }, 0],
-  ['17 days fetched now, 13 from the cache', { days: { fetched: 17, total: 30 } }, 0],
-  ['from the cache', { outcome: 'hit', tier: 'l1' }, 0],
-  [
-    '1 day fetched now, 1 from the cache, the oldest 5 s old',
-    { outcome: 'refresh', days: { fetched: 1, total: 2 } },
-    5,
-  ],
-  ['already fetched for another report, 5 s old; no extra call', { days: { fetched: 0, total: 30 } }, 5],
-])('%s', (words, status, age, all) => {
-  expect(said(status, age, all)).toBe(words);
+const told = (...of: Parameters<typeof answered>) => [
+  ageWords(answered(...of), NOW),
+  leftWords(answered(...of), NOW),
+  answered(...of).is,
+];
+
+it.each<[string, Partial<CacheStatus>, number, ReturnType<typeof told>]>([
+  ['a hit', {}, 840, ['14 min old', '45 min', 'fresh']],
+  ['a hit near its end', { ttlS: 59 }, 840, ['14 min old', null, 'fresh']],
+  ['what was fetched for it', { outcome: 'miss' }, 0, ['less than a minute old', null, 'fresh']],
+  ['one that is being refreshed', { outcome: 'stale', ttlS: -9 }, 3600, ['1 h old', null, 'refreshed']],
+  ['one of a failing platform', { outcome: 'stale-if-error', ttlS: -9 }, 60, ['1 min old', null, 'away']],
+])('of %s a person reads the age, and when newer numbers come', (_, status, ageS, words) => {
+  expect(told(status, ageS)).toEqual(words);
 });
 
-it('an answer that is being refreshed has the words for a platform that fails meanwhile', () => {
-  const of = (outcome: CacheStatus['outcome']) => {
-    const headers = { 'cache-status': writeCacheStatus({ ...NONE, outcome }), age: '10' };
-    return answeredBy(new Headers(headers));
+it('the age is that of the days that may still change, and final days do not count', () => {
+  const day = (date: string, final: boolean, ageMinutes: number) => {
+    const asOf = new Date(NOW - ageMinutes * MINUTE).toISOString();
+    return { date, final, asOf, stale: false };
   };
-  expect(of('stale').ifAway).toEqual(of('stale-if-error'));
-  expect([isAwayIn(of('stale')), isAwayIn(of('stale-if-error')), of('hit').ifAway]).toEqual([
-    false,
-    true,
-    undefined,
+  const days = [day('2026-11-01', true, 20_000), day('2026-11-27', false, 5), day('2026-11-28', false, 7)];
+  expect(told({}, 20_000 * 60, days)[0]).toBe('7 min old');
+  expect(told({}, 20_000 * 60, days.slice(0, 1))[0]).toBe('13 d 21 h old');
+});
+
+it('several are as old as the oldest, and newer ones come with the first', () => {
+  const all = [answered({ ttlS: 600 }, 60), answered({ outcome: 'miss' }, 0), answered({ ttlS: 300 }, 30)];
+  const together = togetherOf(all);
+  expect([ageWords(together, NOW), leftWords(together, NOW), together.is]).toEqual([
+    '1 min old',
+    '5 min',
+    'fresh',
+  ]);
+  expect(togetherOf([...all, answered({ outcome: 'stale' }, 1)]).is).toBe('refreshed');
+});
+
+it('the days that may still change are told as a period, if the report says which', () => {
+  const period = { from: '2026-10-30', to: '2026-11-28' };
+  const open = (meta: Partial<Meta>) => openWords({ final: false, period, ...meta } as Meta);
+  expect([
+    open({ firstProvisionalDate: '2026-11-24' }),
+    open({ firstProvisionalDate: '2026-11-28' }),
+    open({ firstProvisionalDate: '2026-11-24', period: { from: '2026-10-30', to: null } }),
+    open({}),
+    open({ final: true }),
+    open({ period: null }),
+  ]).toEqual([
+    'Nov 24 – 28, 2026',
+    'Nov 28, 2026',
+    'Days from Nov 24, 2026 on',
+    'Some of these days',
+    null,
+    null,
   ]);
 });

@@ -33,7 +33,7 @@ it('a day that was first fetched after the moment does not say that none of its 
   expect(told.join()).not.toMatch(/\b0 campaigns moved/);
   // The gateway compares no day that it did not know at both moments.
   await page
-    .getByText('The CSV is without 18 Nov 2026, first fetched after that moment, or not over yet.')
+    .getByText('The CSV is without Nov 18, 2026, first fetched after that moment, or not over yet.')
     .waitFor();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'CSV of every row and column that differs' }).click();

@@ -172,13 +172,13 @@ describe('the other period', () => {
       return pairsInWords({ now, before, months: monthsApart(chosen({ against }), now) }, by);
     };
     expect(words('2026-07-01', '2026-07-31', 'day')).toBe(
-      'Each day stands beside the same day of the month: 1 Jul 2026 beside 1 Jun 2026. 31 Jul 2026 has none beside it, but is in the totals.',
+      'Each day stands beside the same day of the month: Jul 1, 2026 beside Jun 1, 2026. Jul 31, 2026 has none beside it, but is in the totals.',
     );
     expect(words('2026-03-01', '2026-03-31', 'week')).toMatch(
-      /29 Mar 2026, 30 Mar 2026, 31 Mar 2026 have none beside them, but are in the totals\.$/,
+      /Mar 29, 2026; Mar 30, 2026; Mar 31, 2026 have none beside them, but are in the totals\.$/,
     );
-    expect(words('2026-06-01', '2026-06-30', 'day')).toMatch(/31 May 2026 has none beside it/);
-    expect(words('2026-08-01', '2026-08-31', 'day')).toMatch(/1 Jul 2026\.$/);
+    expect(words('2026-06-01', '2026-06-30', 'day')).toMatch(/May 31, 2026 has none beside it/);
+    expect(words('2026-08-01', '2026-08-31', 'day')).toMatch(/Jul 1, 2026\.$/);
     expect(words('2026-07-01', '2026-07-31', 'month')).toBe('Each month stands beside a whole month.');
     expect(words('2026-07-02', '2026-07-31', 'day')).toBeNull();
     expect(words('2026-07-02', '2026-07-31', 'week')).toMatch(/^Each week stands beside as many days/);
@@ -234,16 +234,16 @@ describe('the other period', () => {
     const words = (against: Against) =>
       periodsInWords(against, { now, before: otherPeriod(against, now) ?? now, months: 0 });
     expect(words(chosen({ against: 'previous' }))).toBe(
-      'Fri 30 Oct to Sat 28 Nov 2026, compared with Wed 30 Sep to Thu 29 Oct 2026.',
+      'Fri, Oct 30 – Sat, Nov 28, 2026, compared with Wed, Sep 30 – Thu, Oct 29, 2026.',
     );
     expect(words(chosen({ against: 'previous', weekdays: '1' }))).toBe(
-      'Fri 30 Oct to Sat 28 Nov 2026, compared with Fri 25 Sep to Sat 24 Oct 2026. The other period begins 5 weeks earlier, so each day stands beside the same weekday.',
+      'Fri, Oct 30 – Sat, Nov 28, 2026, compared with Fri, Sep 25 – Sat, Oct 24, 2026. The other period begins 5 weeks earlier, so each day stands beside the same weekday.',
     );
     expect(words(chosen({ against: 'custom', otherFrom: '2026-10-01', otherTo: '2026-10-09' }))).toBe(
-      'Fri 30 Oct to Sat 28 Nov 2026, compared with Thu 1 Oct to Fri 9 Oct 2026. The periods have 30 and 9 days.',
+      'Fri, Oct 30 – Sat, Nov 28, 2026, compared with Thu, Oct 1 – Fri, Oct 9, 2026. The periods have 30 and 9 days.',
     );
-    expect(periodWords({ from: '2025-12-30', to: '2026-01-05' })).toBe('30 Dec 2025 to 5 Jan 2026');
-    expect(periodWords({ from: '2026-01-05', to: '2026-01-05' })).toBe('5 Jan 2026');
+    expect(periodWords({ from: '2025-12-30', to: '2026-01-05' })).toBe('Dec 30, 2025 – Jan 5, 2026');
+    expect(periodWords({ from: '2026-01-05', to: '2026-01-05' })).toBe('Jan 5, 2026');
   });
 });
 

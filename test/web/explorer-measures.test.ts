@@ -154,11 +154,11 @@ describe('the weeks and months of a period', () => {
   it('are those of the calendar, and say which are not whole', () => {
     const period = { from: '2026-10-30', to: '2026-11-29' };
     expect(spansOf(period, 'week').map(({ title, short, part }) => [title, short, part])).toEqual([
-      ['Week 44, 26 Oct – 1 Nov', 'W44*', '3 of 7 days'],
-      ['Week 45, 2–8 Nov', 'W45', null],
-      ['Week 46, 9–15 Nov', 'W46', null],
-      ['Week 47, 16–22 Nov', 'W47', null],
-      ['Week 48, 23–29 Nov', 'W48', null],
+      ['Week 44, Oct 26 – Nov 1', 'W44*', '3 of 7 days'],
+      ['Week 45, Nov 2 – 8', 'W45', null],
+      ['Week 46, Nov 9 – 15', 'W46', null],
+      ['Week 47, Nov 16 – 22', 'W47', null],
+      ['Week 48, Nov 23 – 29', 'W48', null],
     ]);
     expect(spansOf(period, 'month').map(({ title, part }) => [title, part])).toEqual([
       ['Oct 2026', '2 of 31 days'],
@@ -167,7 +167,7 @@ describe('the weeks and months of a period', () => {
     expect(spansOf({ from: '2026-11-29', to: '2026-11-29' }, 'day')).toEqual([
       {
         ...{ start: '2026-11-29', end: '2026-11-29', days: ['2026-11-29'], part: null },
-        ...{ title: 'Sun 29 Nov 2026', short: '29 Nov' },
+        ...{ title: 'Sun, Nov 29, 2026', short: 'Nov 29' },
       },
     ]);
   });
@@ -175,22 +175,18 @@ describe('the weeks and months of a period', () => {
   it('have the numbers of ISO 8601, with the year where there are two', () => {
     const weeks = (from: string, to: string) => spansOf({ from, to }, 'week').map(({ title }) => title);
     expect(weeks('2020-12-28', '2021-01-10')).toEqual([
-      'Week 53, 28 Dec – 3 Jan 2021',
-      'Week 1, 4–10 Jan 2021',
+      'Week 53, Dec 28, 2020 – Jan 3, 2021',
+      'Week 1, Jan 4 – 10, 2021',
     ]);
-    expect(weeks('2024-12-30', '2024-12-31')).toEqual(['Week 1, 30 Dec – 5 Jan']);
+    expect(weeks('2024-12-30', '2024-12-31')).toEqual(['Week 1, Dec 30, 2024 – Jan 5, 2025']);
   });
 
   it('stand beside as many days of another period, from the same place in it', () => {
     const spans = spansOf({ from: '2026-10-30', to: '2026-11-10' }, 'week');
     const beside = (to: string) =>
       besideSpans(spans, { from: '2026-10-18', to }, 0).map((days) => toldDays(days));
-    expect(beside('2026-10-29')).toEqual([
-      '18 Oct to 20 Oct 2026',
-      '21 Oct to 27 Oct 2026',
-      '28 Oct to 29 Oct 2026',
-    ]);
-    expect(beside('2026-10-21')).toEqual(['18 Oct to 20 Oct 2026', 'Wed 21 Oct 2026', 'no day']);
+    expect(beside('2026-10-29')).toEqual(['Oct 18 – 20, 2026', 'Oct 21 – 27, 2026', 'Oct 28 – 29, 2026']);
+    expect(beside('2026-10-21')).toEqual(['Oct 18 – 20, 2026', 'Wed, Oct 21, 2026', 'no day']);
   });
 
   it('cover each day once', () => {
@@ -213,17 +209,17 @@ describe('the weeks and months of a period', () => {
   });
 
   it('are told of a period with its year', () => {
-    expect(periodWords({ from: '2026-10-30', to: '2026-11-28' })).toBe('30 Oct to 28 Nov 2026');
-    expect(periodWords({ from: '2025-12-30', to: '2026-01-28' })).toBe('30 Dec 2025 to 28 Jan 2026');
-    expect(periodWords({ from: '2026-11-28', to: '2026-11-28' })).toBe('28 Nov 2026');
+    expect(periodWords({ from: '2026-10-30', to: '2026-11-28' })).toBe('Oct 30 – Nov 28, 2026');
+    expect(periodWords({ from: '2025-12-30', to: '2026-01-28' })).toBe('Dec 30, 2025 – Jan 28, 2026');
+    expect(periodWords({ from: '2026-11-28', to: '2026-11-28' })).toBe('Nov 28, 2026');
   });
 
   it('are told of an answer with the end that it has', () => {
     const told = (from: string | null, to: string | null) => toldPeriod({ from, to });
-    expect(told('2026-10-30', '2026-11-28')).toBe('30 Oct to 28 Nov 2026');
+    expect(told('2026-10-30', '2026-11-28')).toBe('Oct 30 – Nov 28, 2026');
     expect([told('2026-10-30', null), told(null, '2026-11-28')]).toEqual([
-      'from 2026-10-30 on',
-      'until 2026-11-28',
+      'from Oct 30, 2026 on',
+      'until Nov 28, 2026',
     ]);
     expect([told(null, null), toldPeriod(null)]).toEqual(Array(2).fill('period chosen by the platform'));
   });

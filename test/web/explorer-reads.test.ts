@@ -162,7 +162,7 @@ it('a person reads by how much totals of the platform differ from the sums of ro
   await page.getByText(/are not the sums of the rows: impressions \d+ instead of \d+,.* Both were/).waitFor();
   // Days that were not changed; those above may come from the cache again.
   await page.goto(page.url().replace('dateFrom=2026-01-01', 'dateFrom=2026-01-08').replace('01-06', '01-12'));
-  await page.getByRole('heading', { name: /8 Jan to 12 Jan 2026/ }).waitFor();
+  await page.getByRole('heading', { name: /Jan 8 – 12, 2026/ }).waitFor();
   await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
   await expect.poll(() => page.getByText('are not the sums of the rows').count()).toBe(0);
   expect(faults).toEqual([]);

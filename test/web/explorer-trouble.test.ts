@@ -1,5 +1,6 @@
 /** What is not usual: a report that does not come, two currencies, a history, and 100,000 rows. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { dates } from '../../src/web/explorer/dates.js';
 import { BY_DATE, historyScene, PERIOD } from '../gateway/history-scene.js';
 import { listenGateway } from '../support/listen-gateway.js';
 import { type Handler, sends, startRawPlatform } from '../support/raw-platform.js';
@@ -195,7 +196,7 @@ describe('changes', () => {
     const panel = page.getByRole('region', { name: 'What changed', exact: true });
     await panel
       .getByText(
-        /^No day of this report has changed since the gateway first fetched it\. These days are known only since [\d-]+ [\d:]+ UTC; changes before that cannot be seen\./,
+        /^No day of this report has changed since the gateway first fetched it\. These days are known only since \w+ \d+, \d+ [\d:]+ UTC; changes before that cannot be seen\./,
       )
       .waitFor();
     await panel.getByText(/Changes are kept for each split apart\./).waitFor();
@@ -247,12 +248,12 @@ describe('changes', () => {
     const days = panel.getByRole('list', { name: 'Days that changed, newest first' });
     const [corrected] = await days.getByRole('group').allInnerTexts();
     expect(corrected?.replaceAll(/\s+/g, ' ').trim()).toMatch(
-      /^2026-11-18 \$[\d,.]+ → \$[\d,.]+ \$[\d,.]+ (more|less) \([+-][\d.]+ %\) \d+ campaigns? moved$/,
+      /^Nov 18, 2026 \$[\d,.]+ → \$[\d,.]+ \$[\d,.]+ (more|less) \([+-][\d.]+ %\) \d+ campaigns? moved$/,
     );
     await shots('explorer-changed');
     await days.getByText('2026-11-18').click();
     await days
-      .getByText(/^Changed between 2026-11-\d\d \d\d:\d\d and .* UTC: \$[\d,.]+ → \$[\d,.]+, .* %\)\.$/)
+      .getByText(/^Changed between Nov \d+, 2026 \d\d:\d\d and .* UTC: \$[\d,.]+ → \$[\d,.]+, .* %\)\.$/)
       .waitFor();
     const campaigns = days.getByRole('region', { name: 'What moved on 2026-11-18' });
     const [, campaign] = await campaigns.getByRole('row').allInnerTexts();
@@ -276,7 +277,7 @@ describe('changes', () => {
       url.hash.includes(new URLSearchParams({ between: `${moment},latest` }).toString()),
     );
     await panel
-      .getByText(`No day of this report has changed since ${moment.replace('T', ' ')} UTC.`)
+      .getByText(`No day of this report has changed since ${dates.full(moment)} ${moment.slice(11)} UTC.`)
       .waitFor();
     const since = panel.getByLabel('Changed since');
     expect(await since.locator('option').allTextContents()).toEqual([

@@ -114,7 +114,7 @@ describe('a report', () => {
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
     await page.getByRole('img', { name: 'Impressions by day' }).waitFor();
     expect(page.url()).toContain('advertiserId=1&byDate=1&byCampaign=1&_period=last_30_days');
-    await page.getByText('the numbers are provisional: the platform is still completing').waitFor();
+    await page.getByText(/^Numbers are (less than a minute|\d+ min) old.* may still change\./).waitFor();
     // Once, and not in the way.
     const why = page.getByText(/Reach counts people/);
     expect([await why.count(), await why.isVisible()]).toEqual([1, false]);
@@ -142,14 +142,16 @@ describe('a report', () => {
     expect(faults).toEqual([]);
   });
 
-  it('not split by date says that days are provisional, has no chart, and on a phone the names before the measure', async () => {
+  it('not split by date says that days may still change, has a bar for each campaign, and on a phone the names before the measure', async () => {
     const { page, faults, axe } = await signedIn(explorer(MONTH.replace('&byDate=1', '')), 'Team key', key);
-    await page.getByText('Some of these days are provisional').waitFor();
-    await page
-      .getByText(/^A chart needs days: tick Date above\. The measure chosen here is the first column/)
-      .waitFor();
-    expect(await page.getByRole('heading', { name: 'Impressions by day' }).count()).toBe(0);
+    await page.getByText('Some of these days may still change.').waitFor();
+    await page.getByRole('heading', { name: 'Impressions', exact: true }).waitFor();
     await page.getByLabel('Measure').selectOption('clicks');
+    const bars = page.getByRole('figure', { name: 'Clicks of the largest groups' }).getByRole('listitem');
+    const lines = page.locator('.grid-table .line');
+    await expect.poll(() => bars.count()).toBe(await lines.count());
+    const [largest = ''] = await lines.first().locator('td').first().locator('bdi').allTextContents();
+    expect(await bars.first().textContent()).toContain(largest);
     await page.setViewportSize({ width: 390, height: 844 });
     const heads = page.locator('.grid-table thead th');
     await expect
@@ -443,21 +445,21 @@ describe('measures', () => {
 const WEEK = '#/report?endpoint=campaigns%2Fget&advertiserId=1&byDate=1&byCampaign=1&_period=last_7_days';
 const week = (more = '') => explorer(WEEK + more);
 
-describe('the badge', () => {
+describe('the details of the age', () => {
   it('opens what is kept and what an answer costs, and the address says so', async () => {
     const seen = await signedIn(week(), 'Team key', key);
     const { page, faults } = seen;
-    const badge = page.locator('.badge');
-    await badge.click();
+    const details = page.getByRole('button', { name: 'Details' });
+    await details.click();
     await page.waitForURL(/panel=explain/);
     const panel = page.getByRole('region', { name: 'Cache state' });
     await panel.getByText(/^Cached (by day|as one period)/).waitFor();
     await panel.getByText('Answering it now makes no platform call.').waitFor();
     await panel.getByText('7 of 7').waitFor();
     expect(await panel.getByRole('group', { name: /^Days/ }).getByRole('button').count()).toBe(7);
-    expect(await badge.getAttribute('aria-expanded')).toBe('true');
+    expect(await details.getAttribute('aria-expanded')).toBe('true');
     await seen.shots('explorer-explain');
-    await badge.click();
+    await details.click();
     await panel.waitFor({ state: 'detached' });
     expect(page.url()).not.toContain('panel=');
     expect(faults).toEqual([]);
@@ -595,7 +597,7 @@ describe('a comparison of a month', () => {
     const address = `${CAMPAIGNS}&dateFrom=2026-03-01&dateTo=2026-03-31&metric=spent`;
     const { page, faults } = await signedIn(explorer(address), 'Team key', key);
     await page.getByLabel('Compare with').selectOption({ label: 'the month before' });
-    const card = page.getByRole('region', { name: 'Compared with 1 Feb to 28 Feb 2026' });
+    const card = page.getByRole('region', { name: 'Compared with Feb 1 – 28, 2026' });
     await card
       .getByText(
         /Mean per day: \$[\d,.]+ in this period; \$[\d,.]+ in the other; \$[\d,.]+ (more|less) \([+-][\d.]+ %\)\.$/,
@@ -603,7 +605,7 @@ describe('a comparison of a month', () => {
       .waitFor();
     await card
       .getByText(
-        'Each day stands beside the same day of the month: 1 Mar 2026 beside 1 Feb 2026. 29 Mar 2026, 30 Mar 2026, 31 Mar 2026 have none beside them, but are in the totals.',
+        'Each day stands beside the same day of the month: Mar 1, 2026 beside Feb 1, 2026. Mar 29, 2026; Mar 30, 2026; Mar 31, 2026 have none beside them, but are in the totals.',
       )
       .waitFor();
     // The difference is that of both numbers as they are shown.
@@ -617,7 +619,7 @@ describe('a comparison of a month', () => {
       expect.stringMatching(/^\$[\d,.]+ [+-]\$[\d,.]+ \([+-][\d.]+ %\)$/),
     ]);
     await page.getByLabel('Compare with').selectOption({ label: 'the 31 days before' });
-    await page.getByRole('region', { name: 'Compared with 29 Jan to 28 Feb 2026' }).waitFor();
+    await page.getByRole('region', { name: 'Compared with Jan 29 – Feb 28, 2026' }).waitFor();
     expect(await page.getByText('Mean per day').count()).toBe(0);
     expect(faults).toEqual([]);
   });
@@ -633,8 +635,8 @@ describe('one or two months', () => {
     await expect
       .poll(async () => (await told.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim()))
       .toEqual([
-        expect.stringMatching(/^1 Oct to 31 Oct 2026 \$[\d,]+\.\d\d$/),
-        expect.stringMatching(/^1 Sep to 30 Sep 2026 \$[\d,]+\.\d\d$/),
+        expect.stringMatching(/^Oct 1 – 31, 2026 \$[\d,]+\.\d\d$/),
+        expect.stringMatching(/^Sep 1 – 30, 2026 \$[\d,]+\.\d\d$/),
       ]);
     const own = page.getByRole('region', { name: 'Spent, USD by month', exact: true });
     expect(await own.getByRole('list', { name: 'Oct 2026' }).getByRole('listitem').count()).toBeGreaterThan(
@@ -661,13 +663,13 @@ describe('a comparison with chosen days', () => {
     await page.getByLabel('Compare with').selectOption('custom');
     await page.getByText('Enter the first day to compare with.').waitFor();
     await page.getByLabel('First day').last().fill('2026-02-01');
-    await page.getByRole('region', { name: 'Compared with 1 Feb to 7 Feb 2026' }).waitFor();
+    await page.getByRole('region', { name: 'Compared with Feb 1 – 7, 2026' }).waitFor();
     await page.getByLabel('Align by weekday').check();
     await page.waitForURL(/against=custom&weekdays=1&otherFrom=2026-02-01/);
-    const card = page.getByRole('region', { name: 'Compared with 30 Jan to 5 Feb 2026' });
+    const card = page.getByRole('region', { name: 'Compared with Jan 30 – Feb 5, 2026' });
     await card
       .getByText(
-        'Fri 6 Mar to Thu 12 Mar 2026, compared with Fri 30 Jan to Thu 5 Feb 2026. The other period begins 5 weeks earlier, so each day stands beside the same weekday.',
+        'Fri, Mar 6 – Thu, Mar 12, 2026, compared with Fri, Jan 30 – Thu, Feb 5, 2026. The other period begins 5 weeks earlier, so each day stands beside the same weekday.',
       )
       .waitFor();
     await card.getByRole('img', { name: 'Clicks by day in both periods' }).waitFor();
@@ -829,7 +831,7 @@ describe('pins', () => {
     await page.getByText(`Note: ${HOSTILE}`).waitFor();
     const [told] = await page.getByText(/^Pinned on/).allInnerTexts();
     expect(told).toMatch(
-      /^Pinned on [\d-]+ [\d:]+ UTC by \S+, 7 rows by date (final|some days provisional then)$/,
+      /^Pinned on \w+ \d+, \d+ [\d:]+ UTC by \S+, 7 rows by date (final|some days provisional then)$/,
     );
     await table.getByRole('columnheader', { name: 'CPM' }).waitFor();
     const [newest] = await table.locator('tbody tr').allInnerTexts();

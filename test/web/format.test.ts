@@ -1,7 +1,18 @@
 /** How the pages say numbers, times and addresses. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { bytes, counted, duration, fromNow, moment, percent, toldTimes } from '../../src/web/ui/format.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { datesIn } from '../../src/web/explorer/dates.js';
+import {
+  between,
+  bytes,
+  counted,
+  duration,
+  fromNow,
+  moment,
+  percent,
+  toldTimes,
+  writeDays,
+} from '../../src/web/ui/format.js';
 import { hrefOf, parseRoute } from '../../src/web/ui/route.js';
 import { sortedBy } from '../../src/web/ui/sort.js';
 
@@ -45,6 +56,36 @@ describe('numbers', () => {
     expect(toldTimes('From 2026-11-22T09:30:12.500Z or 2026-11-22T10:00Z on, for 2026-11-20.')).toBe(
       'From 2026-11-22 09:30 UTC or 2026-11-22 10:00 UTC on, for 2026-11-20.',
     );
+  });
+
+  it('have days in the language of the reader on a page that wants it, but not in parameters', () => {
+    const inIso = moment('2026-11-22T09:30Z').slice(0, 10);
+    onTestFinished(() => writeDays((iso) => iso.slice(0, 10)));
+    writeDays(datesIn('de').full);
+    expect([inIso, moment('2026-11-22T09:30:12Z'), fromNow('2199-01-01T00:00:00Z', 0)]).toEqual([
+      '2026-11-22',
+      '22. Nov. 2026 09:30 UTC',
+      'on 1. Jan. 2199',
+    ]);
+    expect(between('2026-11-22T02:00:00Z', '2026-11-22T14:00:00Z')).toBe(
+      'between 22. Nov. 2026 02:00 and 14:00 UTC',
+    );
+    expect(
+      toldTimes('From 2026-11-22T09:30Z or 2026-11-22 10:00 UTC, not 2026-11-20; dateTo=2026-11-20'),
+    ).toBe('From 22. Nov. 2026 09:30 UTC or 22. Nov. 2026 10:00 UTC, not 20. Nov. 2026; dateTo=2026-11-20');
+  });
+
+  it('a period is written by the rules of the language of the reader', () => {
+    const [from, to] = ['2026-10-30', '2026-11-28'];
+    expect(['en-US', 'en-GB', 'de'].map((locale) => datesIn(locale).full(from, to))).toEqual([
+      'Oct 30 – Nov 28, 2026',
+      '30 Oct – 28 Nov 2026',
+      '30. Okt. – 28. Nov. 2026',
+    ]);
+    expect([datesIn('en-US').full('never'), datesIn('en-US').full('2026-10-30T23:59:00Z')]).toEqual([
+      'never',
+      'Oct 30, 2026',
+    ]);
   });
 });
 

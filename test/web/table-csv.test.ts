@@ -60,8 +60,8 @@ it('by week has the week, its first day, and how many of its days are in the rep
   ];
   expect(csvOf(rows, table)).toEqual([
     ['Week', 'First day', 'Days in the report', 'Clicks', 'Provisional'],
-    ['Week 47, 16–22 Nov', '2026-11-16', '3', '3', ''],
-    ['Week 48, 23–29 Nov', '2026-11-23', '2', '2', 'yes'],
+    ['Week 47, Nov 16 – 22', '2026-11-16', '3', '3', ''],
+    ['Week 48, Nov 23 – 29', '2026-11-23', '2', '2', 'yes'],
     ['never', 'never', '', '1', 'yes'],
   ]);
 });
@@ -107,7 +107,16 @@ it('is named by report, advertisers and days', () => {
   expect(csvName(FIRST_QUESTION, ['1', '2'], period, 'table')).toBe(
     'campaigns_1-2_2026-11-20_2026-11-24_table.csv',
   );
-  expect(csvName(FIRST_QUESTION, ['1'], null)).toBe('campaigns_1.csv');
+  expect(csvName(FIRST_QUESTION, ['1'], null, '')).toBe('campaigns_1.csv');
+});
+
+it('of rows that are filtered has another name than that of all, and than that of another filter', () => {
+  const named = (filter: string) => csvName(FIRST_QUESTION, ['1'], null, 'table', 'week', filter);
+  expect(named('')).toBe('campaigns_1_table_week.csv');
+  expect(named('filtered Clicks >= 1,000 "Über/50 %"')).toBe(
+    'campaigns_1_table_week_filtered-Clicks-gt-eq-1-000-Über-50.csv',
+  );
+  expect(named('Clicks < 1')).not.toBe(named('Clicks > 1'));
 });
 
 it('of a comparison has both values of each group, their difference, and that in percent', () => {

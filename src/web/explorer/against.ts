@@ -178,6 +178,6 @@ export function pairsInWords({ now, before, months }: Compared, by: SpanName): s
   const told = (day: string) => periodWords({ from: day, to: day });
   const first = `${told(now.from)} beside ${told(before.from)}`;
   const are = alone.length === 1 ? 'has none beside it, but is' : 'have none beside them, but are';
-  const left = alone.length === 0 ? '' : ` ${alone.map(told).join(', ')} ${are} in the totals.`;
+  const left = alone.length === 0 ? '' : ` ${alone.map(told).join('; ')} ${are} in the totals.`;
   return `Each day stands beside the same day of the month: ${first}.${left}`;
 }

@@ -56,7 +56,7 @@ export const leftWords = ({ nextMs }: Answered, nowMs: number): string | null =>
 export function openWords({ final, firstProvisionalDate: first, period }: Meta): string | null {
   if (final || period === null) return null;
   const { to } = closedPeriod(period) ?? {};
-  if (first === undefined) return 'Some of its days';
+  if (first === undefined) return 'Some of these days';
   return to === undefined
     ? `Days from ${periodWords({ from: first, to: first })} on`
     : periodWords({ from: first, to });

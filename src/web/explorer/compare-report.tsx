@@ -308,8 +308,7 @@ function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
   return (
     <p>
       <strong>{titleWithUnit(column, currency)}</strong>:{' '}
-      {told(sums, ` from ${periodWords(now)}`, ` from ${periodWords(before)}`) ??
-        whyNoTotal(column, sums, text)}
+      {told(sums, ` in ${periodWords(now)}`, ` in ${periodWords(before)}`) ?? whyNoTotal(column, sums, text)}
       {means.diff === null ? null : ` Mean per day: ${told(means, ' in this period', ' in the other')}`}
     </p>
   );

@@ -10,7 +10,10 @@ export function datesIn(locale: string) {
     return (from: string, to = from): string => {
       const [first, last] = [from, to].map((iso) => Date.parse(iso.slice(0, 10)));
       if (first === undefined || last === undefined || Number.isNaN(first + last)) return from;
-      return format.formatRange(first, last).replace(/\p{Zs}/gu, ' ');
+      return (first === last ? format.format(first) : format.formatRange(first, last)).replace(
+        /\p{Zs}/gu,
+        ' ',
+      );
     };
   };
   const day: Options = { day: 'numeric', month: 'short' };

@@ -155,7 +155,7 @@ export const Runs = ({ known, question, view, behind = '', hrefOf }: RunsProps) 
 export const toldRuns = (known: readonly Period[]): string =>
   listedOf(known)
     .map((days) => periodWords(days))
-    .join(', ') + (known.length > MOST_LINKS ? ` and ${numbers.whole(known.length - MOST_LINKS)} more` : '');
+    .join('; ') + (known.length > MOST_LINKS ? ` and ${numbers.whole(known.length - MOST_LINKS)} more` : '');
 
 /** `Only 2 of these days were` */
 function toldCount(count: number): string {

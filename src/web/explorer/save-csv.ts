@@ -2,13 +2,20 @@
 import type { Meta } from './parse.js';
 import type { Question } from './question.js';
 
-/** Characters of each. */
+/** Files of other filters have other names, of characters that each system takes. */
+const SIGNS: Readonly<Record<string, string>> = { '>': ' gt ', '<': ' lt ', '=': ' eq ', '!': ' not ' };
+
+/** Characters of each end. */
 const MOST_END = 60;
 
-/**
- * As the gateway names the file of one advertiser, `campaigns_1_2026-11-01_2026-11-07.csv`.
- * @param more for the end of the name; what is no word of it becomes `-`
- */
+const wordsOf = (text: string): string =>
+  text
+    .replace(/[<>=!]/g, (sign) => SIGNS[sign] ?? '')
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/-$/, '')
+    .slice(0, MOST_END);
+
+/** As the gateway names the file of one advertiser, `campaigns_1_2026-11-01_2026-11-07.csv`. @param more for the end of the name */
 export function csvName(
   { endpoint }: Question,
   advertisers: readonly string[],
@@ -16,9 +23,7 @@ export function csvName(
   ...more: string[]
 ): string {
   const report = endpoint.replace(/\/get$/, '').replaceAll('/', '-');
-  const ends = more
-    .map((end) => end.replace(/[^\p{L}\p{N}<=>]+/gu, '-').slice(0, MOST_END))
-    .filter((end) => end !== '');
+  const ends = more.flatMap((end) => (end === '' ? [] : wordsOf(end)));
   return `${[report, advertisers.join('-'), period?.from ?? [], period?.to ?? [], ends].flat().join('_')}.csv`;
 }
 
