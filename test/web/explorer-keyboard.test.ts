@@ -68,7 +68,7 @@ it('a person without a mouse signs in, asks for another report, compares, downlo
   await tabTo(page, page.getByRole('button', { name: 'CSV: this table as shown' }));
   const download = page.waitForEvent('download');
   await keyboard.press('Enter');
-  expect((await download).suggestedFilename()).toMatch(/table\.csv$/);
+  expect((await download).suggestedFilename()).toMatch(/table_week\.csv$/);
   await tabTo(page, page.getByRole('button', { name: 'Pin this report' }));
   await keyboard.press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Pin this report' });

@@ -133,7 +133,9 @@ describe('money of two currencies', () => {
     const gateway = await gatewayAt(await startRawPlatform(twoCurrencies));
     const key = await gateway.addTeam();
     const { page, shots, faults } = await explorer(gateway, key, `${REPORT}&metric=spent&against=previous`);
-    const card = page.getByRole('region', { name: /^Compared with \d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/ });
+    const card = page.getByRole('region', {
+      name: /^Compared with \w{3} \d+(, \d{4})? – (\w{3} )?\d+, \d{4}$/,
+    });
     await card.getByText('Spent cannot be shown for all rows.').waitFor();
     await card.getByText('1 · USD', { exact: true }).waitFor();
     await card.getByText('1 · EUR', { exact: true }).waitFor();

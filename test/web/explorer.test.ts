@@ -59,7 +59,7 @@ describe('the first screen', () => {
     await page.getByLabel('Team key').fill(limited);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('region', { name: 'Rows of the report' }).waitFor();
-    const period = /\d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/;
+    const period = /\w{3} \d+(, \d{4})? – (\w{3} )?\d+, \d{4}$/;
     await page.getByRole('heading', { name: new RegExp(`^Campaigns · .+ · ${period.source}`) }).waitFor();
     expect(page.url()).toMatch(/advertiserId=[12]&byDate=1&byCampaign=1&_period=last_30_days$/);
     expect(asked.filter((path) => path === REPORT)).toHaveLength(1);
@@ -211,7 +211,7 @@ describe('a report', () => {
       window.marks = [];
       prototype.clearRect = function (...of) { window.marks = []; return clearRect.apply(this, of); };
       prototype.fillText = function (...of) {
-        if (/^\\d+ [A-Z][a-z]{2}$/.test(of[0])) window.marks.push(of[1]);
+        if (/^[A-Z][a-z]{2} \\d+$/.test(of[0])) window.marks.push(of[1]);
         return fillText.apply(this, of);
       };
     })()`);
@@ -406,7 +406,7 @@ describe('measures', () => {
     await page.getByRole('img', { name: 'Impressions by week' }).waitFor();
     await page.getByText(/^\* Incomplete: Week \d+, .* \(\d of 7 days are in the report\)/).waitFor();
     const first = page.locator('.grid-table .line').first();
-    expect(await first.textContent()).toMatch(/^Week \d+, \d+( \w{3} )?– ?\d+ \w{3}/);
+    expect(await first.textContent()).toMatch(/^Week \d+, \w{3} \d+ – (\w{3} )?\d+/);
     const download = page.waitForEvent('download');
     // Both files stand in one place.
     const tools = page.getByRole('region', { name: 'Rows', exact: true }).locator('.tools');
@@ -514,7 +514,9 @@ describe('a pin', () => {
     expect(await dialog.getByLabel('Note').inputValue()).toBe('for the <b>board</b>');
     await seen.shots('explorer-pin');
     await dialog
-      .getByText(/^A pin keeps the \d+ rows by date.* as the platform sent them\. Grouping, filter and/)
+      .getByText(
+        /^A pin keeps the \d+ rows by date.* as the platform sent them, .* and without the platform’s own totals/,
+      )
       .waitFor();
     await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
     await dialog.getByText('Pinned.').waitFor();
@@ -542,7 +544,9 @@ describe('a comparison', () => {
     const { page, faults } = seen;
     await page.getByLabel('Compare with').selectOption('previous');
     await page.waitForURL(/against=previous/);
-    const card = page.getByRole('region', { name: /^Compared with \d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/ });
+    const card = page.getByRole('region', {
+      name: /^Compared with \w{3} \d+(, \d{4})? – (\w{3} )?\d+, \d{4}$/,
+    });
     await card.getByRole('img', { name: 'Impressions by day in both periods' }).waitFor();
     await card
       .getByText(
@@ -581,7 +585,7 @@ describe('a comparison by week', () => {
     await card.getByText('Each week stands beside as many days of the other period').waitFor();
     await card.getByRole('button', { name: 'Show table' }).click();
     await card
-      .getByText(/^Week \d+, .+, compared with \d+ \w{3}/)
+      .getByText(/^Week \d+, .+, compared with \w{3} \d+/)
       .first()
       .waitFor();
     await page.getByLabel('Measure').selectOption('reach');
@@ -724,6 +728,26 @@ describe('several advertisers', () => {
     expect(faults).toEqual([]);
   });
 
+  it('compared with another period have a line each, with the platform’s own totals of both, above their campaigns', async () => {
+    const { page, faults } = await signedIn(
+      explorer(`${SEVERAL}&byCampaign=1&against=previous`),
+      'Team key',
+      limited,
+    );
+    const each = page.getByRole('region', { name: 'Changes by advertiser' });
+    await each.waitFor();
+    await page
+      .getByText(/^.* Numbers of (both periods are|this period are .*, those of the other) /)
+      .waitFor();
+    const reach = each.locator('td[data-title=Reach]');
+    const both = expect.stringMatching(/^[\d,]+\s+[+-]?[\d,]+\s+\(.*%\)$/);
+    expect(await reach.allInnerTexts()).toEqual([both, both, '–']);
+    const groups = page.getByRole('region', { name: 'Changes by group' });
+    expect(await groups.locator('tbody tr').count()).toBeGreaterThan(2);
+    expect(await groups.locator('tfoot').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   it('by date and campaign have all columns of their rows in view at 1280 pixels; long names are cut', async () => {
     const { page } = await signedIn(explorer(`${SEVERAL}&byCampaign=1`), 'Team key', limited);
     await page.setViewportSize({ width: 1280, height: 800 });
@@ -781,7 +805,7 @@ describe('the link of a report', () => {
     const { page, context } = await signedIn(week(), 'Team key', limited);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const copy = page.getByRole('button', { name: 'Copy link', exact: true });
-    expect(await copy.getAttribute('title')).toMatch(/^Shows \d+ \w{3} .*, whenever it is opened\./);
+    expect(await copy.getAttribute('title')).toMatch(/^Shows \w{3} \d+ .*, whenever it is opened\./);
     const days = /advertiserId=1&byDate=1&byCampaign=1&dateFrom=\d{4}-\d\d-\d\d&dateTo=\d{4}-\d\d-\d\d$/;
     await expect
       .poll(async () => {
@@ -790,7 +814,7 @@ describe('the link of a report', () => {
       })
       .toMatch(days);
     const link = await page.evaluate<string>('navigator.clipboard.readText()');
-    await page.getByText(/^Copied: a link to \d+ \w{3} .*\d{4}$/).waitFor();
+    await page.getByText(/^Copied: a link to \w{3} \d+ .*\d{4}$/).waitFor();
     await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"))');
     await copy.click();
     const field = page.getByLabel('Press Ctrl+C or ⌘C');
@@ -818,7 +842,7 @@ describe('pins', () => {
     const [first] = await page.getByRole('row').filter({ hasText: HOSTILE }).allInnerTexts();
     expect(first).toMatch(/^Campaigns/);
     expect(first).toMatch(/by date/);
-    expect(first).toMatch(/\d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}/);
+    expect(first).toMatch(/\w{3} \d+(, \d{4})? – (\w{3} )?\d+, \d{4}/);
     expect(first).toMatch(/by \S+/);
     expect(first).not.toContain('byDate=1');
     await seen.shots('explorer-pins');
@@ -826,7 +850,7 @@ describe('pins', () => {
     const table = page.getByRole('region', { name: 'Rows of the report' });
     await expect.poll(() => table.locator('tbody tr').count()).toBe(7);
     await page
-      .getByRole('heading', { name: /^Campaigns · .+ · \d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}$/ })
+      .getByRole('heading', { name: /^Campaigns · .+ · \w{3} \d+(, \d{4})? – (\w{3} )?\d+, \d{4}$/ })
       .waitFor();
     await page.getByText(`Note: ${HOSTILE}`).waitFor();
     const [told] = await page.getByText(/^Pinned on/).allInnerTexts();

@@ -47,7 +47,12 @@ export function AnswerHead(props: HeadProps) {
         <div>
           <h2>
             {viewed.about.title} · {subject}
-            {meta === null ? '' : ` · ${toldPeriod(meta.period)}`}
+            {meta === null ? null : (
+              <>
+                {' '}
+                · <span class="nowrap">{toldPeriod(meta.period)}</span>
+              </>
+            )}
           </h2>
           <p class="small quiet">
             {meta === null ? 'Asked one after another' : counted(meta.rowCount, 'row')}

@@ -1,4 +1,4 @@
-/** A frame that scrolls, also by keyboard, and says so while columns are hidden at its end. */
+/** A frame that scrolls, also by keyboard, and says so while columns are hidden at its end, and on a phone also of rows. */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -15,10 +15,12 @@ export function ScrollFrame({ label, class: more = '', children, frame }: Scroll
   const own = useRef<HTMLElement>(null);
   const section = frame ?? own;
   const [state, setState] = useState<'' | 'more' | 'end'>('');
+  const [hasRows, setHasRows] = useState(false);
   const look = () => {
     const element = section.current;
     if (element === null) return;
-    const { scrollLeft, clientWidth, scrollWidth } = element;
+    const { scrollLeft, clientWidth, scrollWidth, clientHeight, scrollHeight } = element;
+    setHasRows(scrollHeight > clientHeight + 1);
     const left = scrollWidth - clientWidth - Math.abs(scrollLeft);
     setState(scrollWidth <= clientWidth + 1 ? '' : left > 1 ? 'more' : 'end');
   };
@@ -30,9 +32,10 @@ export function ScrollFrame({ label, class: more = '', children, frame }: Scroll
   }, []);
   return (
     <div class={`scroll ${state}`}>
-      {state === '' ? null : (
-        <p class="small quiet" aria-hidden="true">
-          Scroll for more columns →
+      {state === '' && !hasRows ? null : (
+        <p class={`small quiet ${state === '' ? 'of-phone' : ''}`} aria-hidden="true">
+          {hasRows ? <span class="of-phone">Scroll for more rows ↓ </span> : null}
+          {state === '' ? null : <span class="columns">Scroll for more columns →</span>}
         </p>
       )}
       <div>
