@@ -66,6 +66,7 @@ it.each([
   ['acme contains', []],
   ['date >= 2026-11-18 and date < 2026-11-19 clicks > 4', [8, 9]],
   ['date contains 2026-12', []],
+  ['"nov 18, 2026" acme', [9]],
   ['Campaign = "Bread & butter"', [8]],
   ['campaign contains “bread &” clicks>4', [8]],
   ["Campaign contains 'a > b'", [9]],

@@ -7,6 +7,7 @@ import { useGet } from '../ui/session.js';
 import { View } from '../ui/shell.js';
 import type { Advertisers as All } from './advertiser-names.js';
 import { concurrentRequests, type Me, platformCalls } from './applied-limits.js';
+import { spansOf } from './spans.js';
 import { SEEN, useTeam } from './team.js';
 
 type UsageDay = NonNullable<Me['usage']>[number];
@@ -82,6 +83,7 @@ function Usage({ usage }: Pick<Me, 'usage'>) {
       label="Requests and platform calls by day"
       kind="bars"
       times={days.map((day) => Date.parse(day) / 1000)}
+      steps={{ title: 'Day', of: spansOf({ from: days[0] ?? '', to: days.at(-1) ?? '' }, 'day') }}
       lines={[
         { title: 'requests', color: '--c1', values: valuesOf(({ requests }) => requests) },
         { title: 'platform calls', color: '--c3', values: valuesOf((one) => one.upstreamCalls) },

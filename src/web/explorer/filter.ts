@@ -1,5 +1,6 @@
 /** The filter of a table: texts, and conditions such as `clicks > 1,000 and not campaign contains brand`. Pure. */
 import { currencyOf, type ReportColumn } from './columns.js';
+import { dates } from './dates.js';
 import { COMPARED, columnAt, comparedAt, NO_BRACKETS, unknownIn, WORD } from './filter-columns.js';
 import type { numbersIn } from './numbers.js';
 import { type Cell, cellOf, type Row } from './parse.js';
@@ -349,9 +350,16 @@ const CURRENCIES: Readonly<Record<string, RegExp>> = { $: /D$/, '€': /^EUR$/, 
 
 function contains(text: string): Test {
   const word = text.toLowerCase();
+  // A day also as it is shown; many rows have the same.
+  const days = new Map<string, boolean>();
+  const isShown = (day: string): boolean => {
+    const known = days.get(day) ?? dates.full(day).toLowerCase().includes(word);
+    days.set(day, known);
+    return known;
+  };
   return (row) => {
     for (const name in row) if (textOf(cellOf(row, name)).toLowerCase().includes(word)) return true;
-    return false;
+    return isShown(textOf(cellOf(row, 'date')));
   };
 }
 

@@ -31,10 +31,12 @@ interface KnownProps extends Asking {
 export function Known({ report: { meta, answered }, isPast, later, ...asking }: KnownProps) {
   const { warnings = [] } = meta;
   const open = later === null ? openWords(meta) : null;
+  const hasAge = !isPast && answered !== undefined;
+  if (later === null && !hasAge && open === null && warnings.length === 0) return null;
   return (
     <ul class="notes">
       {later === null ? null : <LaterNote meta={meta} later={later} />}
-      {!isPast && answered !== undefined ? <Age {...{ meta, answered }} {...asking} /> : null}
+      {hasAge ? <Age {...{ meta, answered }} {...asking} /> : null}
       {isPast && open !== null ? (
         <li class="note warn">
           {open}: some numbers were fetched while the platform was still completing the day. “What changed”
@@ -77,7 +79,7 @@ function Age({ meta, answered, again, fetchNow, details }: AgeProps) {
   const isOver = answered.nextMs !== null && left === null;
   const hasNewer = why === 'refreshed' || (why === 'fresh' && open !== null && isOver);
   return (
-    <li class={`note ${why === 'fresh' && open === null ? 'info' : 'warn'}`} role="status">
+    <li class={`note ${why === 'fresh' && open === null ? 'info' : 'warn'}`}>
       {words}{' '}
       {open === null ? null : (
         <>
