@@ -3,21 +3,23 @@ import type { ComponentChildren } from 'preact';
 import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
 import { CopyLink } from './copy-link.js';
-import { type Asking, Known } from './known.js';
+import { Known } from './known.js';
 import type { Later } from './marks.js';
 import { counted } from './numbers.js';
 import type { Report } from './parse.js';
 import { ofNow, reportHref, thenWords, type Viewed } from './question.js';
 import { closedPeriod, toldPeriod } from './spans.js';
 
-interface HeadProps extends Viewed, Asking {
+interface HeadProps extends Viewed {
   /** Whose report it is. */
   readonly subject: ComponentChildren;
   /** Null: none is there yet. */
   readonly report: Report | null;
   /** Of an earlier time; null or absent: not known. */
   readonly later?: Later | null;
-  /** Opens what is cached. */
+  /** Asks for the same report again. */
+  readonly again?: () => void;
+  /** Beside the age of the numbers. */
   readonly details?: ComponentChildren;
   /** Before and after the button that copies the link. */
   readonly tools?: ComponentChildren;
@@ -27,18 +29,7 @@ interface HeadProps extends Viewed, Asking {
 }
 
 export function AnswerHead(props: HeadProps) {
-  const {
-    subject,
-    report,
-    later = null,
-    again,
-    fetchNow,
-    details,
-    tools,
-    moreTools,
-    children,
-    ...viewed
-  } = props;
+  const { subject, report, later = null, again, details, tools, moreTools, children, ...viewed } = props;
   const meta = report?.meta ?? null;
   const isPast = viewed.question.asOf !== '';
   return (
@@ -68,7 +59,7 @@ export function AnswerHead(props: HeadProps) {
       </div>
       {isPast && meta !== null ? <EarlierTime {...viewed} /> : null}
       {children}
-      {report === null ? null : <Known {...{ report, isPast, later, again, fetchNow, details }} />}
+      {report === null ? null : <Known {...{ report, isPast, later, again, details }} />}
     </Card>
   );
 }

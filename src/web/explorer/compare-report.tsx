@@ -87,10 +87,6 @@ function faultOf({ view: { against, otherFrom, otherTo } }: CompareProps, now: P
     : 'Enter days to compare with.';
 }
 
-/** Whether the platform still counts the last day, by UTC. */
-const hasToday = ({ question }: CompareProps, { to }: Period): boolean =>
-  question.period === 'today' || to >= new Date().toISOString().slice(0, 10);
-
 /** Its question is that of the other period; `asked`: that of the report. */
 type PeriodsProps = CompareProps & Compared & { readonly asked: Question };
 
@@ -198,7 +194,6 @@ function AllOrFinal(both: BothProps) {
     <>
       <p class="small quiet">
         {periodsInWords(view, shown)} {agesInWords(shown)}
-        {hasToday(both, shown.now) ? <strong> Today is not over.</strong> : null}
       </p>
       {words === null ? null : (
         <div class="note warn row">

@@ -8,27 +8,21 @@ import { type Later, marksThen } from './marks.js';
 import { counted, numbers } from './numbers.js';
 import type { Meta, Report } from './parse.js';
 import { useStaleWhy } from './platform-away.js';
-import { useTeam } from './team.js';
 import { TOTALS_LATER } from './use-report.js';
 
-export interface Asking {
-  /** Asks the gateway for the same report again. */
-  readonly again?: (() => void) | undefined;
-  /** Has the platform asked anew. */
-  readonly fetchNow?: (() => void) | undefined;
-}
-
-interface KnownProps extends Asking {
+interface KnownProps {
   readonly report: Report;
   /** Whether the numbers are those of an earlier time. */
   readonly isPast: boolean;
   /** Of an earlier time; null: not known. */
   readonly later: Later | null;
-  /** Opens what is cached. */
+  /** Asks the gateway for the same report again. */
+  readonly again?: (() => void) | undefined;
+  /** More that can be done about the age. */
   readonly details?: ComponentChildren;
 }
 
-export function Known({ report: { meta, answered }, isPast, later, ...asking }: KnownProps) {
+export function Known({ report: { meta, answered }, isPast, later, again, details }: KnownProps) {
   const { warnings = [] } = meta;
   const open = later === null ? openWords(meta) : null;
   const hasAge = !isPast && answered !== undefined;
@@ -36,7 +30,7 @@ export function Known({ report: { meta, answered }, isPast, later, ...asking }: 
   return (
     <ul class="notes">
       {later === null ? null : <LaterNote meta={meta} later={later} />}
-      {hasAge ? <Age {...{ meta, answered }} {...asking} /> : null}
+      {hasAge ? <Age {...{ meta, answered, again, details }} /> : null}
       {isPast && open !== null ? (
         <li class="note warn">
           {open}: some numbers were fetched while the platform was still completing the day. “What changed”
@@ -46,24 +40,21 @@ export function Known({ report: { meta, answered }, isPast, later, ...asking }: 
       {warnings.map(({ code, message }) => (
         <li key={code + message} class="note info">
           <bdi>{toldTimes(message)}</bdi>
-          {code === TOTALS_LATER && asking.again ? (
-            <Button label="Ask again" class="plain" act={asking.again} />
-          ) : null}
+          {code === TOTALS_LATER && again ? <Button label="Ask again" class="plain" act={again} /> : null}
         </li>
       ))}
     </ul>
   );
 }
 
-interface AgeProps extends Asking, Pick<KnownProps, 'details'> {
+interface AgeProps extends Pick<KnownProps, 'again' | 'details'> {
   readonly meta: Meta;
   readonly answered: Answered;
 }
 
 /** `Numbers are 14 min old; newer ones in 45 min. Nov 24 – 28, 2026 may still change.` */
-function Age({ meta, answered, again, fetchNow, details }: AgeProps) {
+function Age({ meta, answered, again, details }: AgeProps) {
   const why = useStaleWhy(answered);
-  const mayFetch = useTeam().session.scopes.includes('cache:refresh');
   const now = useMinute();
   const open = openWords(meta);
   const age = `Numbers are ${ageWords(answered, now)}`;
@@ -87,14 +78,6 @@ function Age({ meta, answered, again, fetchNow, details }: AgeProps) {
         </>
       )}
       {hasNewer && again ? <Button label="Show newer ones" class="plain" act={again} /> : null}
-      {mayFetch && fetchNow ? (
-        <Button
-          label="Fetch now"
-          class="plain"
-          title="Asks the platform for all days anew, at the cost of its calls"
-          act={fetchNow}
-        />
-      ) : null}
       {details}
     </li>
   );

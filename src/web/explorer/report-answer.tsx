@@ -2,12 +2,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { type Explained, KeptDays, KeptFigures, KeptWords } from '../ui/kept.js';
+import { useNotices } from '../ui/notices.js';
 import { Button, Card, Wait } from '../ui/parts.js';
 import { useGet } from '../ui/session.js';
 import { AnswerHead } from './answer-head.js';
 import { CompareReport } from './compare-report.js';
 import { Forbidden, useIsForbidden } from './forbidden.js';
-import type { Asking } from './known.js';
 import type { Later } from './marks.js';
 import { isNotKnownThen, isNotYet, NotKnownThen, NotYet } from './not-known-then.js';
 import { CodePanel } from './panel-code.js';
@@ -20,6 +20,7 @@ import { nameIn } from './several.js';
 import { SeveralAnswer } from './several-answer.js';
 import { CSV_LABEL, CSV_TITLE } from './several-csv.js';
 import { closedPeriod } from './spans.js';
+import { useTeam } from './team.js';
 import { useLater } from './use-later.js';
 import { type Shown, shownPath, useReport } from './use-report.js';
 import type { LoadOf } from './use-several.js';
@@ -73,7 +74,7 @@ function OneAnswer({ tell, tellDays, keep, ...props }: OneProps) {
     <Wait of={loaded} looking="Loading the report …">
       {(report) => (
         <>
-          <OneHead {...props} {...{ report, later }} again={loaded.reload} fetchNow={loaded.fetchNow} />
+          <OneHead {...props} {...{ report, later }} again={loaded.reload} />
           {Panel === undefined ? null : <Panel {...props} report={report} />}
           <CompareReport {...props} report={report} />
           <ChartAndRows
@@ -102,19 +103,36 @@ const PANELS = new Map<string, (props: AnsweredProps) => ComponentChildren>([
   ['diff', DiffPanel],
 ]);
 
-interface OneHeadProps extends AnsweredProps, Asking {
+interface OneHeadProps extends AnsweredProps {
   readonly later: Later | null;
+  readonly again: () => void;
 }
 
 function OneHead(props: OneHeadProps) {
-  const { report, ...viewed } = props;
+  const { report, again, ...viewed } = props;
   const { question, about } = viewed;
+  const { api, session } = useTeam();
+  const { act } = useNotices();
   const opens = (panel: string) => openerOf(viewed, panel);
+  const fetchNow = () =>
+    act(() => api.raw(shownPath(question), undefined, true), 'Fetched from the platform now.').then(again);
   return (
     <AnswerHead
       {...props}
       subject={<bdi>{about.advertiser ?? nameIn(report) ?? `advertiser ${question.advertiserId}`}</bdi>}
-      details={<Button {...opens('explain')} label="Details" class="plain" title="Cache state" />}
+      details={
+        <>
+          {session.scopes.includes('cache:refresh') ? (
+            <Button
+              label="Fetch now"
+              class="plain"
+              title="Asks the platform for all days anew, at the cost of its calls"
+              act={fetchNow}
+            />
+          ) : null}
+          <Button {...opens('explain')} label="Details" class="plain" title="Cache state" />
+        </>
+      }
       tools={
         <>
           <Button {...opens('diff')} label="What changed" />

@@ -102,7 +102,7 @@ export function ReportChart(props: ReportChartProps) {
   );
 }
 
-function Lines({ question, report, metric, marks, spans, view, grouped, currency }: LinesProps) {
+function Lines({ question, metric, marks, spans, view, grouped, currency }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
   const isWhole = spans.length === 0;
@@ -113,7 +113,6 @@ function Lines({ question, report, metric, marks, spans, view, grouped, currency
     [lines],
   );
   const shaded = useMemo(() => spans.map(({ days }) => marks.of(days) !== null), [spans, marks]);
-  const isNow = question.asOf === '';
   const parts = spans.filter(({ part }) => part !== null);
   const partial = useMemo(
     () => new Map(spans.flatMap(({ start, part }) => (part === null ? [] : [[secondsOf(start), part]]))),
@@ -156,14 +155,9 @@ function Lines({ question, report, metric, marks, spans, view, grouped, currency
         )}
         {!shaded.includes(true) ? null : (
           <p>
-            {!isFew(spans) ? 'Shaded' : isNow ? 'Not complete yet' : 'Not complete then'}:{' '}
-            {by === 'day'
-              ? ''
-              : isNow
-                ? `from ${spans[shaded.indexOf(true)]?.title} on, with `
-                : `each ${by} with `}
-            {marks.words}
-            {isNow ? `, from ${dates.full(report.meta.firstProvisionalDate ?? '')} on` : ''}.
+            {isFew(spans) ? `Not complete ${question.asOf === '' ? 'yet' : 'then'}` : 'Shaded'}:{' '}
+            {by === 'day' ? '' : `each ${by} with `}
+            {marks.words}.
           </p>
         )}
       </div>

@@ -1,5 +1,4 @@
 /** Loads a report without freezing the page. */
-import { useCallback, useRef } from 'preact/hooks';
 import { type Loaded, useLoad } from '../ui/load.js';
 import type { Api } from '../ui/session.js';
 import { type Answered, answeredBy } from './answered.js';
@@ -19,14 +18,9 @@ export const shownPath = (question: Question): string =>
     ...(question.splits.includes('byDate') ? { _days: '1' } : {}),
   });
 
-/** @param path of {@link shownPath}. @param isFresh whether the platform is asked anew. @throws Refused, Unreachable */
-export async function loadReport(
-  api: Api,
-  path: string,
-  signal: AbortSignal,
-  isFresh = false,
-): Promise<Shown> {
-  const { headers, text } = await api.raw(path, signal, isFresh);
+/** @param path of {@link shownPath}. @throws Refused, Unreachable */
+export async function loadReport(api: Api, path: string, signal: AbortSignal): Promise<Shown> {
+  const { headers, text } = await api.raw(path, signal);
   const report = await parseReport(text, breathe);
   const meta = { ...report.meta, warnings: report.meta.warnings?.map(inWords) ?? [] };
   return { ...report, meta, answered: answeredBy(headers, meta, Date.now()) };
@@ -54,23 +48,8 @@ export const TOTALS_LATER = 'totals_later';
 
 const SUMS = 'Sums of the rows are shown instead; what does not add up, such as reach, has none.';
 
-export interface LoadedReport extends Loaded<Shown> {
-  /** Has the platform asked anew for all days. */
-  readonly fetchNow: () => void;
-}
-
-export function useReport(question: Question): LoadedReport {
+export function useReport(question: Question): Loaded<Shown> {
   const { api } = useTeam();
   const path = shownPath(question);
-  const isFresh = useRef(false);
-  const loaded = useLoad(path, (signal) => {
-    const fresh = isFresh.current;
-    isFresh.current = false;
-    return loadReport(api, path, signal, fresh);
-  });
-  const fetchNow = useCallback(() => {
-    isFresh.current = true;
-    loaded.reload();
-  }, [loaded.reload]);
-  return { ...loaded, fetchNow };
+  return useLoad(path, (signal) => loadReport(api, path, signal));
 }

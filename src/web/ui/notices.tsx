@@ -70,7 +70,7 @@ function Shown({ kind, words, close }: Notice & { readonly close: () => void }) 
   );
 }
 
-/** Selects the shown text first. Only pages over https or from this machine have a clipboard. @throws Refused */
+/** Only pages over https or from this machine have a clipboard; others copy what is selected. @param shown is selected; null: the text is not shown. @throws Refused */
 export async function copied(text: string, shown: HTMLElement | null): Promise<void> {
   if (shown instanceof HTMLInputElement) shown.select();
   else if (shown !== null) getSelection()?.selectAllChildren(shown);
@@ -78,7 +78,15 @@ export async function copied(text: string, shown: HTMLElement | null): Promise<v
     () => true,
     () => false,
   );
-  if (isCopied === true || document.execCommand('copy')) return;
+  if (isCopied === true) return;
+  const own = shown ?? document.body.appendChild(document.createElement('p'));
+  if (shown === null) {
+    own.textContent = text;
+    getSelection()?.selectAllChildren(own);
+  }
+  const isTaken = document.execCommand('copy');
+  if (shown === null) own.remove();
+  if (isTaken) return;
   const detail = 'The browser does not allow copying: press Ctrl+C or ⌘C.';
   throw new Refused({ title: 'Not copied', detail, status: 0, code: 'unknown' }, null);
 }
