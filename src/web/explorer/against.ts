@@ -149,16 +149,12 @@ function yearBefore(day: string): string {
   return day.endsWith('02-29') ? `${year}-02-28` : `${year}${day.slice(4)}`;
 }
 
-/** What the choice means for these periods: their days in words, and why they are these. */
-export function periodsInWords(chosen: Against, { now, before }: Compared): string {
-  const apart = Math.round((Date.parse(now.from) - Date.parse(before.from)) / 86_400_000);
+/** Both periods in words, with their weekdays. */
+export function periodsInWords({ now, before }: Compared): string {
   const [days, other] = [daysOf(now).length, daysOf(before).length];
   const both = `${periodWords(now, true)}, compared with ${periodWords(before, true)}.`;
   const lengths = days === other ? '' : ` The periods have ${days} and ${other} days.`;
-  if (chosen.weekdays === '') return both + lengths;
-  const weeks = Math.abs(apart) / 7;
-  const where = apart < 0 ? 'later' : 'earlier';
-  return `${both} The other period begins ${weeks} ${weeks === 1 ? 'week' : 'weeks'} ${where}, so each day stands beside the same weekday.${lengths}`;
+  return both + lengths;
 }
 
 /** Which days stand beside each other, and of whole months which have none beside them; null: each the one at its place. */

@@ -193,7 +193,7 @@ function AllOrFinal(both: BothProps) {
   return (
     <>
       <p class="small quiet">
-        {periodsInWords(view, shown)} {agesInWords(shown)}
+        {periodsInWords(shown)} {agesInWords(shown)}
       </p>
       {words === null ? null : (
         <div class="note warn row">
@@ -292,30 +292,21 @@ interface TotalsProps extends OfColumn {
 }
 
 /** The measure, its unit, both totals and their difference in a sentence; of periods of other lengths the means per day, too. */
-function Totals({ column, currency, now, before, total, mean }: TotalsProps) {
+function Totals({ column, currency, total, mean }: TotalsProps) {
   const changeIn = (group: ComparedGroup | null) => group?.changes.get(column.name) ?? changeOf(null, null);
-  const text = (value: number | null) => written(value, column, currency);
-  const told = ({ now, before }: Change, here: string, there: string) =>
-    now === null || before === null
-      ? null
-      : `${text(now)}${here}; ${text(before)}${there}; ${numbers.compared(now, before, column.unit, currency)}.`;
+  const text = (value: number | null) => written(value, column, currency) || 'none';
+  const told = ({ now, before }: Change) => {
+    const diff = now === null || before === null ? [] : numbers.compared(now, before, column.unit, currency);
+    return `${[`${text(now)} in this period`, `${text(before)} in the other`, diff].flat().join('; ')}.`;
+  };
   const [sums, means] = [changeIn(total), changeIn(mean)];
   return (
     <p>
       <strong>{titleWithUnit(column, currency)}</strong>:{' '}
-      {told(sums, ` in ${periodWords(now)}`, ` in ${periodWords(before)}`) ?? whyNoTotal(column, sums, text)}
-      {means.diff === null ? null : ` Mean per day: ${told(means, ' in this period', ' in the other')}`}
+      {sums.diff === null && column.noSum !== null ? 'no total of both periods.*' : told(sums)}
+      {means.diff === null ? null : ` Mean per day: ${told(means)}`}
     </p>
   );
-}
-
-function whyNoTotal(
-  { noSum }: ReportColumn,
-  { now, before }: Change,
-  text: (value: number | null) => string,
-) {
-  if (noSum !== null) return 'no total of both periods.*';
-  return `${text(now) || 'none'} in this period; ${text(before) || 'none'} in the other.`;
 }
 
 /** By day, week or month of this period; beside each stand the days of the other period at the same places. */

@@ -22,7 +22,7 @@ export function CopyLink({ question, view, period }: CopyProps) {
       title={
         days === null
           ? 'The address of this page; whoever may see the report sees the same'
-          : `Shows ${periodWords(days)}, whenever it is opened. The address of this page shows the period as of the day it is opened.`
+          : `Shows ${periodWords(days)}, whenever it is opened`
       }
       act={() => act(() => copied(link, null), `Copied: ${of}.`)}
     />

@@ -225,8 +225,8 @@ const hasNoSums = ({ name, noSum }: ReportColumn, rows: readonly Row[]): boolean
 
 /** Approximate characters. */
 const ID_ROOM = 4;
-/** Of the widest days. */
-const ROOM_OF_DAY = 1 + dates.full('2026-12-30').length;
+/** Letters and spaces are narrower than digits. */
+const ROOM_OF_DAY = 0.85 * dates.full('2026-12-30').length + 2;
 /** Beside it two measures are in view on a phone. */
 const HELD_ROOM = 14;
 
@@ -308,10 +308,7 @@ function HowCalculated({ columns, isPinned, unknown, meta, by }: HowProps) {
         </p>
       ))}
       {calculated.length === 0 ? null : (
-        <p>
-          Calculated on this page from sums: {calculated.map(wordsOf).join(', ')}. The platform’s reports do
-          not have them, nor has the CSV of its rows and columns.
-        </p>
+        <p>Calculated on this page from sums: {calculated.map(wordsOf).join(', ')}.</p>
       )}
     </details>
   );
