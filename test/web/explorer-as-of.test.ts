@@ -259,7 +259,7 @@ it('a person reads of earlier numbers which days changed later, and their number
   const sign = page.getByRole('img', { name: 'changed later' });
   expect(await sign.count()).toBe(1);
   const row = page.getByRole('row').filter({ has: sign });
-  expect(await row.locator('td').first().textContent()).toMatch(/^Nov 18, 2026/);
+  expect(await row.locator('td').first().textContent()).toMatch(/^Nov 18~/);
   expect(await row.locator('td[title*="Spent of the day: $"]').getAttribute('title')).toMatch(
     /^Spent of the day: \$[\d,.]+ then, \$[\d,.]+ now$/,
   );

@@ -126,23 +126,28 @@ function FoundRows({ found, sort, others, narrow, compared, largest, ...props }:
   const feet = useMemo(() => feetOf(report, found, currency), [report, found, currency]);
   const ids = useMemo(() => idsBehind(others, rows), [columns, rows]);
   const behind = [...ids.values()];
+  const writeDay = useMemo(() => dayWriterOf(rows), [rows]);
   // Before they are put in order: on a phone the first of the shown texts leads.
   const inColumns = others.filter((column) => !behind.includes(column));
   const ordered = inOrder(inColumns, view.metric, narrow, compared);
   // On a phone what a row is about stands in the column that stays in view.
   const under = narrow ? ordered.slice(1).filter(({ numeric }) => !numeric) : [];
   const varied = ordered.map((column, index) => {
-    const own = roomOf(column, props, feet, narrow) + (ids.has(column.name) ? ID_ROOM : 0);
+    const own = roomOf(column, props, feet, narrow, writeDay) + (ids.has(column.name) ? ID_ROOM : 0);
     const room = index === 0 && narrow ? HELD_ROOM : own;
     return {
       ...column,
       width: index === 0 ? Math.max(room, ...feet.map(({ title }) => boldRoom(title))) : room,
     };
   });
+  const isDays = spans.size === 0;
   // Of a day as a whole the numbers of now are known, too.
-  const isOfDays = spans.size === 0 && meta.split.join() === 'date';
+  const isOfDays = isDays && meta.split.join() === 'date';
   const write = (row: Row, column: ReportColumn) => {
-    const cell = textOf(row, column, spans, currency);
+    const cell =
+      isDays && column.name === 'date'
+        ? { text: writeDay(String(row.date)) }
+        : textOf(row, column, spans, currency);
     const since = isOfDays
       ? laterWords(later?.get(String(row.date)), column, currencyOf([row], currency))
       : null;
@@ -220,13 +225,17 @@ function Download({
   );
 }
 
+/** The year is told where there are several. */
+const dayWriterOf = ([first, ...others]: readonly Row[]) =>
+  others.every(({ date }) => String(date).slice(0, 4) === String(first?.date).slice(0, 4))
+    ? dates.brief
+    : dates.full;
+
 const hasNoSums = ({ name, noSum }: ReportColumn, rows: readonly Row[]): boolean =>
   noSum !== null && rows.every((row) => (cellOf(row, name) ?? null) === null);
 
 /** Approximate characters. */
 const ID_ROOM = 4;
-/** Letters and spaces are narrower than digits. */
-const ROOM_OF_DAY = 0.85 * dates.full('2026-12-30').length + 2;
 /** Beside it two measures are in view on a phone. */
 const HELD_ROOM = 14;
 
@@ -250,8 +259,7 @@ function textOf(
   currency: string | null,
 ): CellText {
   const value = cellOf(row, column.name);
-  if (column.name === 'date')
-    return { text: spans.get(String(value))?.title ?? dates.full(shown(value, false)) };
+  if (column.name === 'date') return { text: spans.get(String(value))?.title ?? shown(value, false) };
   // People do not add up over the days of a week or month.
   if (spans.size > 0 && column.noSum !== null && (value ?? null) === null) return { text: 'no sum' };
   const its = currencyOf([row], currency);
@@ -264,15 +272,18 @@ function roomOf(
   { marks, spans }: TableProps,
   feet: readonly Foot[],
   narrow: boolean,
+  writeDay: (day: string) => string,
 ): number {
   const { name, title, numeric, width } = column;
   if (name === 'date') {
-    const sign = marks.words === null ? 0 : 1.5;
+    const sign = marks.words === null ? 0 : 2;
     const rooms = [...spans.values()].map(
       ({ title: told, part }) =>
         0.85 * told.length + (narrow || part === null ? 2 : briefly(part).length + 1),
     );
-    return Math.ceil(sign + (rooms.length > 0 ? Math.max(...rooms) : ROOM_OF_DAY));
+    return Math.ceil(
+      sign + (rooms.length > 0 ? Math.max(...rooms) : Math.max(8, 0.85 * writeDay('2026-12-30').length + 2)),
+    );
   }
   if (!numeric) return width;
   const texts = feet.map(({ text }) => text(column) ?? 'no sum');
