@@ -277,7 +277,7 @@ it('a person reads of earlier numbers which days changed later, and their number
   await panel.getByText(`1 day changed, noticed since ${then}`).waitFor();
   await shots('explorer-changed-since');
   await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
-  await page.getByText('Not complete then: each week with days that changed later.').waitFor();
+  await page.getByText('Not complete: each week with days that changed later.').waitFor();
   // Days that were complete then.
   const old = BY_DATE.replaceAll('2026-11-', '2026-09-');
   await ask(old);

@@ -102,7 +102,7 @@ export function ReportChart(props: ReportChartProps) {
   );
 }
 
-function Lines({ question, metric, marks, spans, view, grouped, currency }: LinesProps) {
+function Lines({ metric, marks, spans, view, grouped, currency }: LinesProps) {
   const { lines, stackable, left, outside } = grouped;
   const by = spanIn(view.by);
   const isWhole = spans.length === 0;
@@ -155,8 +155,7 @@ function Lines({ question, metric, marks, spans, view, grouped, currency }: Line
         )}
         {!shaded.includes(true) ? null : (
           <p>
-            {isFew(spans) ? `Not complete ${question.asOf === '' ? 'yet' : 'then'}` : 'Shaded'}:{' '}
-            {by === 'day' ? '' : `each ${by} with `}
+            {isFew(spans) ? 'Not complete' : 'Shaded'}: {by === 'day' ? '' : `each ${by} with `}
             {marks.words}.
           </p>
         )}

@@ -59,7 +59,7 @@ export function SeveralAnswer({ tell, tellDays, known, ...props }: SeveralProps)
         {isDone ? <KnownOfAll {...props} loads={several.loads} /> : null}
         <AdvertisersTable {...props} loads={several.loads} parts={parts} />
         <p class="small quiet">
-          What changed, code, pins and the state of the cache are of one advertiser: open one by its name.
+          What changed, code, pins and cache state are of one advertiser: open it by its name.
         </p>
       </AnswerHead>
       {report === null || first === undefined ? null : (

@@ -71,9 +71,7 @@ const Legend = ({ days }: HeatMapProps) => (
   </ul>
 );
 
-const UTC = { month: 'long', year: 'numeric', timeZone: 'UTC' } as const;
-const DAY = new Intl.DateTimeFormat('en-GB', { ...UTC, day: 'numeric' });
-const MONTH = new Intl.DateTimeFormat('en', UTC);
+const MONTH = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 interface MonthProps extends HeatMapProps {
   readonly month: string;
@@ -95,7 +93,7 @@ function Month({ month, days, current }: MonthProps) {
             data-date={day.date}
             tabIndex={day.date === current ? 0 : -1}
             aria-current={day.date === current ? 'date' : undefined}
-            aria-label={`${DAY.format(new Date(day.date))}, ${day.state}. ${entryInWords(day)}`}
+            aria-label={`${toldTimes(day.date)}, ${day.state}. ${entryInWords(day)}`}
             style={index === 0 ? { gridColumnStart: String(weekday(day.date)) } : undefined}
           >
             <span class="date">{Number(day.date.slice(8))}</span>
