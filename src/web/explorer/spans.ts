@@ -40,8 +40,16 @@ export function spansOf(period: Period, by: SpanName): Span[] {
     const end = endOf(start, by);
     const all = daysOf({ from: start, to: end }).length;
     const part = days.length < all ? `${days.length} of ${all} days` : null;
-    const { title, short } = TITLES[by](start, end, tellsYear);
-    return { start, end, days, part, title, short: part === null ? short : `${short}*` };
+    const words = TITLES[by](start, end, tellsYear);
+    return {
+      ...{ start, end, days, part },
+      get title() {
+        return words.title();
+      },
+      get short() {
+        return `${words.short()}${part === null ? '' : '*'}`;
+      },
+    };
   });
 }
 
@@ -118,14 +126,17 @@ export function toldPeriod(period: Meta['period']): string {
   return to === null ? 'period chosen by the platform' : `until ${dates.full(to)}`;
 }
 
+/** Written when they are read: most spans are only counted. */
 const TITLES: Readonly<
-  Record<SpanName, (start: string, end: string, tellsYear: boolean) => Pick<Span, 'title' | 'short'>>
+  Record<
+    SpanName,
+    (start: string, end: string, tellsYear: boolean) => Readonly<Record<'title' | 'short', () => string>>
+  >
 > = {
-  day: (day) => ({ title: dates.weekday(day), short: dates.brief(day) }),
-  week: (start, end, tellsYear) => {
-    const week = weekOf(start);
-    const days = (tellsYear ? dates.full : dates.brief)(start, end);
-    return { title: `Week ${week}, ${days}`, short: `W${week}` };
-  },
-  month: (start) => ({ title: dates.monthInYear(start), short: dates.month(start) }),
+  day: (day) => ({ title: () => dates.weekday(day), short: () => dates.brief(day) }),
+  week: (start, end, tellsYear) => ({
+    title: () => `Week ${weekOf(start)}, ${(tellsYear ? dates.full : dates.brief)(start, end)}`,
+    short: () => `W${weekOf(start)}`,
+  }),
+  month: (start) => ({ title: () => dates.monthInYear(start), short: () => dates.month(start) }),
 };

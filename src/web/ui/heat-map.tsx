@@ -93,7 +93,7 @@ function Month({ month, days, current }: MonthProps) {
             data-date={day.date}
             tabIndex={day.date === current ? 0 : -1}
             aria-current={day.date === current ? 'date' : undefined}
-            aria-label={`${toldTimes(day.date)}, ${day.state}. ${entryInWords(day)}`}
+            aria-label={`${Number(day.date.slice(8))} ${title}, ${day.state}. ${entryInWords(day)}`}
             style={index === 0 ? { gridColumnStart: String(weekday(day.date)) } : undefined}
           >
             <span class="date">{Number(day.date.slice(8))}</span>

@@ -34,7 +34,7 @@ export function ScrollFrame({ label, class: more = '', children, frame }: Scroll
     <div class={`scroll ${state}`}>
       {state === '' && !hasRows ? null : (
         <p class={`small quiet ${state === '' ? 'of-phone' : ''}`} aria-hidden="true">
-          {hasRows ? <span class="of-phone">Scroll for more rows ↓ </span> : null}
+          {hasRows ? <span class="of-phone">More rows ↓ </span> : null}
           {state === '' ? null : <span class="columns">Scroll for more columns →</span>}
         </p>
       )}
