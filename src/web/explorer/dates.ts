@@ -25,10 +25,8 @@ export function datesIn(locale: string) {
     full: writer(inYear),
     /** `Fri, Oct 30 – Sat, Nov 28, 2026` */
     weekday: writer({ ...inYear, weekday: 'short' }),
-    /** `Nov` */
-    month: writer({ month: 'short' }),
     /** `Nov 2026` */
-    monthInYear: writer({ month: 'short', year: 'numeric' }),
+    month: writer({ month: 'short', year: 'numeric' }),
   };
 }
 

@@ -33,8 +33,7 @@ export function Known({ report: { meta, answered }, isPast, later, again, detail
       {hasAge ? <Age {...{ meta, answered, again, details }} /> : null}
       {isPast && open !== null ? (
         <li class="note warn">
-          {open}: some numbers were fetched while the platform was still completing the day. “What changed”
-          tells what it changed later.
+          {open}: some numbers were fetched while the platform was still completing the day.
         </li>
       ) : null}
       {warnings.map(({ code, message }) => (

@@ -11,8 +11,7 @@ import { useTeam } from './team.js';
 
 /** Of the link of one advertiser, and of the button of several. */
 export const CSV_LABEL = 'CSV: the platform’s rows and columns';
-export const CSV_TITLE =
-  'All rows, without filter, weeks and calculated columns: these are in the CSV of the table as shown.';
+export const CSV_TITLE = 'All rows, without filter, weeks and calculated columns.';
 
 interface CsvProps {
   readonly question: Question;

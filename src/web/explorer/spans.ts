@@ -138,5 +138,5 @@ const TITLES: Readonly<
     title: () => `Week ${weekOf(start)}, ${(tellsYear ? dates.full : dates.brief)(start, end)}`,
     short: () => `W${weekOf(start)}`,
   }),
-  month: (start) => ({ title: () => dates.monthInYear(start), short: () => dates.month(start) }),
+  month: (start) => ({ title: () => dates.month(start), short: () => dates.month(start) }),
 };
