@@ -57,7 +57,7 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
     },
     plane: PLANE,
   });
-  registerHealth(app, () => readiness(options), options.services.measured);
+  registerHealth(app, () => readiness(options));
   const metrics = { text: metricsText, hosts: config.server.metricsHosts };
   if (!config.server.metricsAuth) registerMetrics(app, metrics);
   registerWebPage(app, { name: 'console', url: '/' });

@@ -136,7 +136,7 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   });
   registerStartPage(app);
   registerWebPage(app, { name: 'explorer', url: '/explorer' });
-  registerHealth(app, () => readiness(options), options.services.measured);
+  registerHealth(app, () => readiness(options));
   registerExplorerSession(app, { ...services, sessions });
   registerSignIn(app, { plane: 'data', sessions, services });
   if (services.provider !== null) registerOwnKeys(app, services, sessions);

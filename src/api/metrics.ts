@@ -52,7 +52,7 @@ function describe(hosts: MetricsRoute['hosts']) {
 export async function buildMetricsPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services, metricsText } = options;
   const app = createPlaneServer('metrics', services, createFinish('metrics', services));
-  registerHealth(app, () => readiness(options), services.measured);
+  registerHealth(app, () => readiness(options));
   registerMetrics(app, { text: metricsText, hosts: services.config.server.metricsHosts });
   return app;
 }

@@ -6,7 +6,7 @@ import { CommandError, EXIT, Unanswered, Unreachable } from './command-error.js'
 import { command, show } from './define.js';
 import { plainLine } from './plain-text.js';
 import type { Terminal } from './terminal.js';
-import { endWith, type ShownFinding, START, saysOf, withColours } from './verdict.js';
+import { describeNotes, endWith, type ShownFinding, START, saysOf, withColours } from './verdict.js';
 
 interface Check extends ShownFinding {
   readonly name: string;
@@ -30,7 +30,7 @@ export const addDoctorCommand = command<ClientOptions>({
       : await (await import('./doctor/here.js')).checkHere(env, asked.reached);
     const checks = [...here, ...asked.checks];
     const level = worstOf(checks.map((check) => check.level));
-    show(withColours(terminal), options, { level, checks }, describe);
+    show(withColours(terminal), options, { level, checks, notes: asked.notes }, describe);
     // The gateway was not checked.
     if (asked.denied && level !== 'not well') throw new CommandError('', EXIT.denied);
     endWith(level);
@@ -40,7 +40,7 @@ export const addDoctorCommand = command<ClientOptions>({
 /** Checks of the running gateway. A failure to reach it is a check, too. `denied`: no admin token with permission. */
 async function askGateway(open: () => Admin) {
   try {
-    const { version, checks } = await open().ask(runDoctor);
+    const { version, checks, notes = [] } = await open().ask(runDoctor);
     const { VERSION } = await import('../lib/package-root.js');
     const gateway =
       version === VERSION
@@ -49,7 +49,7 @@ async function askGateway(open: () => Admin) {
             `This command has version ${VERSION}, the gateway ${version}.`,
             "Use the command of the gateway's release.",
           );
-    return { reached: true, denied: false, checks: [{ name: 'gateway', ...gateway }, ...checks] };
+    return { reached: true, denied: false, checks: [{ name: 'gateway', ...gateway }, ...checks], notes };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const denied = error.exitCode === EXIT.denied;
@@ -59,7 +59,7 @@ async function askGateway(open: () => Admin) {
       { name: 'gateway', ...gateway },
       { name: 'platform, token, teams', ...rest },
     ];
-    return { reached: !(error instanceof Unreachable), denied, checks };
+    return { reached: !(error instanceof Unreachable), denied, checks, notes: [] };
   }
 }
 
@@ -88,8 +88,14 @@ function worstOf(levels: readonly string[]): string {
 
 const MARKS: Readonly<Record<string, string>> = { well: 'ok', warning: 'WARNING', skipped: '–' };
 
+interface Checked {
+  readonly checks: readonly Check[];
+  readonly level: string;
+  readonly notes: readonly string[];
+}
+
 /** One line per check, and its remedy below. */
-function describe({ checks, level }: { readonly checks: readonly Check[]; readonly level: string }): string {
+function describe({ checks, level, notes }: Checked): string {
   const marks = checks.map((check) => MARKS[check.level] ?? check.level.toUpperCase());
   const width = Math.max(...marks.map((mark) => mark.length));
   const lines = checks.map((check, at) => {
@@ -98,5 +104,5 @@ function describe({ checks, level }: { readonly checks: readonly Check[]; readon
   });
   const count = (wanted: string) => checks.filter((check) => check.level === wanted).length;
   const summary = `${level.toUpperCase()}: ${count('well')} well, ${count('warning')} with a warning, ${count('not well')} not well, ${count('skipped')} not checked\n`;
-  return `${lines.join('')}\n${summary}`;
+  return `${lines.join('')}\n${summary}${describeNotes(notes)}`;
 }

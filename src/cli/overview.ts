@@ -7,6 +7,7 @@ import { getTeam } from '../api/operations/teams.js';
 import {
   bytes,
   costOf,
+  costOfIncident,
   failedReportsOf,
   incidentOf,
   isToldByFinding,
@@ -24,7 +25,7 @@ import { show } from './define.js';
 import { readId } from './flags.js';
 import { counted, until } from './span.js';
 import { type Columns, linesOf, renderFields, renderHanging, renderRows } from './table.js';
-import { endWith, renderFinding, START, saysOf, withColours } from './verdict.js';
+import { describeNotes, endWith, renderFinding, START, saysOf, withColours } from './verdict.js';
 
 export const addStatusCommand = steps({
   name: 'status',
@@ -74,8 +75,8 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
     verdict.since === undefined || isToldByFinding(verdict.findings)
       ? ''
       : `${sentence(verdict.level).slice(0, -1)} since ${momentIn(Date.parse(verdict.since), nowMs)}.\n`;
-  const noted = notes.map((note) => `note: ${note}\n`).join('');
-  return `${found === '' ? 'WELL\n' : found}${whole}${noted}\n${lines}`;
+  const well = verdict.recovered?.says.replace('Well', 'WELL') ?? 'WELL';
+  return `${found === '' ? `${well}\n` : found}${whole}${describeNotes(notes)}\n${lines}`;
 }
 
 function describeUndeclared({ undeclaredParameters: seen }: AnswerOf<typeof getStatus>): [string, string][] {
@@ -109,8 +110,7 @@ function describeIncident(
   one: NonNullable<AnswerOf<typeof getStatus>['incidents']>[number],
   nowMs: number,
 ): string[] {
-  const { failedReports, requestIds = [], teams } = one;
-  const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
+  const { failedReports, requestIds = [] } = one;
   // It can be pasted, so it is broken as in a shell.
   const { until, ...where } = failedReportsOf(one);
   const flags = Object.entries(where).map(([name, value]) => ` --${name} ${value}`);
@@ -119,7 +119,7 @@ function describeIncident(
   const more = requestIds.length === 0 ? 'all' : `and ${rest} more`;
   return [
     `${spanOf(one, nowMs)}: ${incidentOf(one)};`,
-    `${counted(failedReports, 'report')} failed${whose}`,
+    costOfIncident(one),
     ...(requestIds.length === 0 ? [] : [`one of them: dsp-gateway requests show <id>, ${ids}`]),
     ...(rest > 0
       ? [`${more}: dsp-gateway requests list${flags.join('')}${until === undefined ? '' : ' \\'}`]

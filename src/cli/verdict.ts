@@ -1,6 +1,7 @@
 /** Levels of `status` and `doctor`, as text and as exit codes. */
 import { momentIn, sentence } from '../lib/words.js';
 import { CommandError, EXIT } from './command-error.js';
+import { plainLine } from './plain-text.js';
 import { CYAN, GREEN, painter, RED, type Terminal, YELLOW } from './terminal.js';
 
 /** By level of the admin API. An unknown level, of a newer release, counts as not well. */
@@ -17,8 +18,6 @@ export interface ShownFinding {
   readonly do: string | null;
   /** ISO; absent: not known. */
   readonly since?: string;
-  /** It is told in the past. */
-  readonly recovered?: true;
   readonly details?: string;
 }
 
@@ -32,11 +31,11 @@ export function saysOf({ message }: Error): string {
 
 /** E.g. `NOT WELL: The platform refuses the token since …`, and the remedy on the next line. */
 export function renderFinding(found: ShownFinding, nowMs: number): string {
-  const { level, says, do: advice, since, details, recovered } = found;
+  const { level, says, do: advice, since, details } = found;
   const lines = [
     `${level.toUpperCase()}: ${says}`,
     // Some say it themselves.
-    ...(since === undefined || recovered || says.includes(' since ')
+    ...(since === undefined || says.includes(' since ')
       ? []
       : [`  since: ${momentIn(Date.parse(since), nowMs)}`]),
     ...(details === undefined ? [] : [`  ${details}`]),
@@ -44,6 +43,9 @@ export function renderFinding(found: ShownFinding, nowMs: number): string {
   ];
   return `${lines.join('\n')}\n`;
 }
+
+export const describeNotes = (notes: readonly string[]): string =>
+  notes.map((note) => `note: ${plainLine(note)}\n`).join('');
 
 export function withColours(terminal: Terminal): Terminal {
   const paint = painter(terminal);

@@ -57,14 +57,18 @@ export function bytes(value: number): string {
   return `${(value / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${BYTE_UNITS[step]}`;
 }
 
+const timeTo = (letters: number) => (atMs: number) =>
+  `${new Date(atMs).toISOString().slice(0, letters).replace('T', ' ')} UTC`;
+
 /** `2026-11-21 14:02 UTC` */
-export function minuteOf(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
+export const minuteOf = timeTo(16);
+
+/** `2026-11-21 14:02:33 UTC` */
+export const secondOf = timeTo(19);
 
 /** `02:48 UTC`, of another day than now `2026-11-21 14:02 UTC`. */
-export function clockTime(atMs: number, nowMs: number): string {
-  const [at, now] = [minuteOf(atMs), minuteOf(nowMs)];
+export function clockTime(atMs: number, nowMs: number, written = minuteOf): string {
+  const [at, now] = [written(atMs), written(nowMs)];
   return at.slice(0, 10) === now.slice(0, 10) ? at.slice(11) : at;
 }
 
@@ -100,6 +104,18 @@ export function since(isoTime: string | null, nowMs: number): string {
 export const incidentOf = ({ cause }: { readonly cause: string }): string =>
   /: \d+$/.test(cause) ? `failed calls: ${cause}` : cause;
 
+/** What an incident cost: `12 reports failed (emea, growth)`. */
+export function costOfIncident({
+  failedReports,
+  teams,
+}: {
+  failedReports: number;
+  teams: readonly string[];
+}): string {
+  const whose = teams.length === 0 ? '' : ` (${teams.join(', ')})`;
+  return `${failedReports.toLocaleString('en-US')} ${failedReports === 1 ? 'report' : 'reports'} failed${whose}`;
+}
+
 /** Where its failed reports are listed: by part, from its first minute to the end of its last one. */
 export const failedReportsOf = ({
   part,
@@ -128,11 +144,9 @@ export function sentence(message: string): string {
 }
 
 /** Whether the only finding tells since when it lasts, so that the whole need not. */
-export function isToldByFinding(
-  findings: readonly { readonly since?: string | undefined; readonly recovered?: boolean | undefined }[],
-): boolean {
+export function isToldByFinding(findings: readonly { readonly since?: string | undefined }[]): boolean {
   const [first, ...others] = findings;
-  return others.length === 0 && first?.since !== undefined && first.recovered !== true;
+  return others.length === 0 && first?.since !== undefined;
 }
 
 /** `0.1.0`, or with the commit of the build, if that is known, `0.1.0 (3b9cda3c)`. */

@@ -27,13 +27,15 @@ export function createRecentCalls(now: () => number, answeredMs: () => number = 
 
   function fail(why: string): void {
     const nowMs = now();
+    const { mixed, ...rest } = last;
     const { calls, sinceMs } = last.row ?? { calls: 0, sinceMs: nowMs };
     [before, after] = [ofMinutes.sum().all, 0];
     const isSame = last.failedAtMs !== null && nowMs - last.failedAtMs <= SAME_WITHIN_MS;
     const causes = isSame ? (last.causes ?? {}) : {};
     const cause = causeOf(why);
     last = {
-      ...last,
+      ...rest,
+      ...(isSame && (mixed || last.row === undefined) ? { mixed: true as const } : {}),
       fromMs: isSame ? (last.fromMs ?? nowMs) : nowMs,
       ...{ failedAtMs: nowMs, why, answeredAtMs: null, recoveredAtMs: null },
       row: { calls: calls + 1, sinceMs, afterMs: answeredAtMs },

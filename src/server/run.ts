@@ -23,7 +23,6 @@ import { type ParsedTeams, parseTeams } from '../teams/declared/parse-teams.js';
 import { GATEWAY_ACTOR } from '../telemetry/audit.js';
 import { createLog, type Log } from '../telemetry/logger.js';
 import { openTracing } from '../telemetry/open-tracing.js';
-import { NOT_READY } from '../telemetry/verdict.js';
 import { createDrain, type Drain } from './drain.js';
 import { awaitOthers } from './layout.js';
 import { openStore } from './open-store.js';
@@ -241,7 +240,7 @@ async function listenAll(
 
 /** Without reports of other processes. */
 const CONDITIONS = { store: 'waiting for Redis', credential: 'unknown', platform: 'unknown' };
-const WAITING = { ready: false, ...CONDITIONS, worst: CONDITIONS, findings: [NOT_READY] };
+const WAITING = { ready: false, ...CONDITIONS, worst: CONDITIONS };
 
 /** @returns a function that frees the port */
 async function holdPort(host: string, port: number): Promise<() => Promise<void>> {

@@ -1,7 +1,7 @@
 /** The last failure of platform calls and whose reports failed, by which part: of one process, and of all together. Pure. */
 import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
-import { betweenTimes, clockTime, someOf } from '../lib/words.js';
+import { betweenTimes, clockTime, secondOf, someOf } from '../lib/words.js';
 import { FAILED_PARTS, type FailedPart } from '../outcome.js';
 
 const timeMs = Type.Union([Type.Number({ description: 'Milliseconds since 1970.' }), Type.Null()]);
@@ -46,6 +46,9 @@ export const Failures = Type.Object(
       }),
     ),
     row: Type.Optional(Row),
+    mixed: Type.Optional(
+      Type.Literal(true, { description: 'A call was answered between these failed ones.' }),
+    ),
     causes: Type.Optional(
       Type.Record(Type.String(), Type.Integer(), {
         description: 'Failed calls by cause, of all that failed with less than five minutes between them.',
@@ -119,6 +122,11 @@ export function joinFailures(all: readonly Failures[]): Failures {
   const same = all.filter((one) => (failedAtMs ?? 0) - (one.failedAtMs ?? 0) <= SAME_WITHIN_MS);
   const causes = addCauses(same);
   const begun = same.flatMap((one) => one.fromMs ?? []);
+  const isMixed = all.some(
+    (one) =>
+      (same.includes(one) && one.mixed) ||
+      (begun.length > 0 && isBetween(one.answeredAtMs, Math.min(...begun), failedAtMs)),
+  );
   const reportFailedAtMs = Math.max(0, ...all.map((one) => one.reportFailedAtMs ?? 0));
   const judged = all.flatMap((one) => one.judged ?? []);
   return {
@@ -129,6 +137,7 @@ export function joinFailures(all: readonly Failures[]): Failures {
     ...(reportFailedAtMs === 0 ? {} : { reportFailedAtMs }),
     ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
     ...(begun.length === 0 ? {} : { fromMs: Math.min(...begun) }),
+    ...(isMixed ? { mixed: true as const } : {}),
     ...(going.length === 0 ? {} : { row: joinRows(going) }),
     ...(ended[0] === undefined ? {} : { lastRow: ended[0] }),
     ...(Object.keys(causes).length === 0 ? {} : { causes }),
@@ -137,6 +146,9 @@ export function joinFailures(all: readonly Failures[]): Failures {
       : { judged: { calls: sumOf(judged, 'calls'), before: sumOf(judged, 'before') } }),
   };
 }
+
+const isBetween = (atMs: number | null, fromMs: number, untilMs: number | null): boolean =>
+  atMs !== null && untilMs !== null && fromMs < atMs && atMs < untilMs;
 
 const joinRows = (rows: readonly NonNullable<Failures['row']>[]): NonNullable<Failures['row']> => ({
   calls: sumOf(rows, 'calls'),
@@ -167,11 +179,17 @@ export const failingSince = ({ teams }: Failures, wanted: FailedPart, nowMs: num
   teams.flatMap(({ part, fromMs, atMs }) => (part === wanted && nowMs - atMs < 60_000 ? fromMs : []));
 
 /** When the platform answered first after the last failure; null: it has not. Epoch milliseconds. */
-export function recoveredAt({ failedAtMs, answeredAtMs, recoveredAtMs }: Failures): number | null {
+export function answeredAfter({ failedAtMs, answeredAtMs, recoveredAtMs }: Failures): number | null {
   return failedAtMs !== null && answeredAtMs !== null && answeredAtMs >= failedAtMs
     ? (recoveredAtMs ?? answeredAtMs)
     : null;
 }
+
+/**
+ * When the failures were over: an answer ends them if all calls had failed. Of calls that fail now and then an answer shows
+ * nothing: they are over when they are too few. Null: they are not over. Epoch milliseconds.
+ */
+export const recoveredAt = (seen: Failures): number | null => (seen.mixed ? null : answeredAfter(seen));
 
 /** The failed calls in a row that are a warning; null: there are none. */
 export const warningRow = ({ row }: Failures): Failures['row'] | null =>
@@ -201,12 +219,16 @@ export function describeFailing(
   const { row, judged = { calls: counted.calls, before: counted.calls } } = seen;
   if (inRow !== null && row !== undefined && row.calls >= inRow)
     return `: the last ${row.calls} since ${clockTime(row.sinceMs, nowMs)}`;
-  const recoveredMs = recoveredAt(seen);
-  const enough = recoveredMs === null ? judged.calls : judged.before;
+  const [answeredMs, recoveredMs] = [answeredAfter(seen), recoveredAt(seen)];
+  const enough = answeredMs === null ? judged.calls : judged.before;
   if (enough < ofAtLeast || counted.failed <= most * judged.calls) return null;
   const share = `: ${counted.failed} of ${counted.calls} within the last 5 minutes`;
-  return recoveredMs === null ? share : `ed ${lastedFrom(seen.fromMs, recoveredMs, nowMs)}${share}`;
+  if (recoveredMs !== null) return `ed ${lastedFrom(seen.fromMs, recoveredMs, nowMs)}${share}`;
+  return answeredMs === null ? share : `${share}, none since ${clockTime(answeredMs, nowMs, secondOf)}`;
 }
+
+/** Whether this condition of the platform tells of failures that are over. */
+export const isOver = (platform: string): boolean => /calls failed /.test(platform);
 
 function lastedFrom(fromMs: number | undefined, untilMs: number, nowMs: number): string {
   if (fromMs === undefined) return `until ${clockTime(untilMs, nowMs)}`;
@@ -223,13 +245,7 @@ export function adviseFailing(shown: string, { share }: FailingLimit) {
   const [, inRow, since] = /^the last (\d+) since (.*)$/.exec(shown.slice(2)) ?? [];
   if (inRow !== undefined)
     return { says: `The last ${inRow} calls of the platform failed, since ${since}: ${effect}.`, do: LOOK };
-  if (shown.startsWith(': '))
-    return { says: `Platform calls fail (${shown.slice(2)}): ${effect}.`, do: LOOK };
-  return {
-    says: `Platform calls fail${shown}.`,
-    do: 'Nothing now: if no more calls fail, this ends within five minutes.',
-    recovered: true as const,
-  };
+  return { says: `Platform calls fail (${shown.slice(2)}): ${effect}.`, do: LOOK };
 }
 
 const NAMED = 3;

@@ -25,18 +25,13 @@ export const Finding = Type.Object(
     ]),
     says: Type.String({ description: 'What is wrong, and its effect, in one sentence.' }),
     do: Type.String({ description: 'What to do, in one sentence.' }),
-    recovered: Type.Optional(
-      Type.Literal(true, {
-        description: 'Its cause is over: without further failures it ends within five minutes.',
-      }),
-    ),
   },
   { title: 'Finding' },
 );
 export type Finding = Frozen<Static<typeof Finding>>;
 
 /** With a level, if it is not the condition's. */
-export type Advice = Pick<Finding, 'says' | 'do' | 'recovered'> & { readonly level?: Finding['level'] };
+export type Advice = Pick<Finding, 'says' | 'do'> & { readonly level?: Finding['level'] };
 
 export interface Condition {
   readonly part: Exclude<Finding['part'], 'gateway'>;

@@ -5,7 +5,7 @@ import { parseOrNull } from '../lib/json.js';
 import { VERSION } from '../lib/package-root.js';
 import { type Frozen, readableOf } from '../lib/record.js';
 import { CONDITIONS } from './conditions.js';
-import { Failures, failingSince, joinFailures, NO_FAILURES, warningRow } from './failures.js';
+import { Failures, failingSince, isOver, joinFailures, NO_FAILURES, warningRow } from './failures.js';
 import { Finding, type HealthPart, LEVELS } from './finding.js';
 import { LimitRefusals } from './limit-refusals.js';
 import type { Measured } from './measured.js';
@@ -192,6 +192,7 @@ export function worstOf(part: HealthPart, texts: readonly string[]): string {
 /** An unknown text, of a newer version, counts as the worst. */
 function severity(part: HealthPart, text: string): number {
   if (text === 'ok') return 0;
+  if (isOver(text)) return 0.5;
   const at = rowsOf(part).findIndex((row) => text.startsWith(row.text));
   return at < 0 ? CONDITIONS.length : at + 1;
 }
@@ -207,7 +208,7 @@ function wholeSince(known: Since, parts: Readonly<Record<HealthPart, Since | nul
 
 /** @returns null for `ok` */
 function levelOf(part: HealthPart, text: string): Finding['level'] | null {
-  if (text === 'ok') return null;
+  if (text === 'ok' || isOver(text)) return null;
   return rowsOf(part).find((row) => text.startsWith(row.text))?.level ?? 'not well';
 }
 

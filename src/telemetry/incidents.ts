@@ -1,8 +1,10 @@
 /** Times in which the platform failed or refused the token, kept after they are over. Pure. */
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../lib/record.js';
+import { clockTime, costOfIncident, incidentOf, secondOf, spanOf } from '../lib/words.js';
 import { FAILED_PARTS, type FailedPart } from '../outcome.js';
 import {
+  answeredAfter,
   describeCauses,
   type Failures,
   failingSince,
@@ -75,7 +77,7 @@ export function spansOf(seen: Seen): readonly Span[] {
   const { lastRow, why } = failures;
   const spans: Span[] = [];
   if (isFailing(platform)) {
-    const fromMs = platformSince === null ? nowMs : Date.parse(platformSince);
+    const fromMs = platformSince === null ? (failures.fromMs ?? nowMs) : Date.parse(platformSince);
     const untilMs = recoveredAt(failures);
     spans.push({
       part: 'platform',
@@ -117,7 +119,7 @@ export function noteIncidents(known: readonly Incident[], seen: Seen): readonly 
 
 /** When an incident ended that is over now. */
 function endOf({ part, from }: Incident, { failures, nowMs }: Seen): number {
-  const endedMs = part === 'platform' ? recoveredAt(failures) : null;
+  const endedMs = part === 'platform' ? answeredAfter(failures) : null;
   return Math.max(Date.parse(from), endedMs ?? nowMs);
 }
 
@@ -178,3 +180,27 @@ const isoOf = (ms: number): string => new Date(ms).toISOString();
 /** Whether it was one: not if it was over within a second, and no report failed. */
 export const wasFelt = ({ from, until, failedReports }: Incident): boolean =>
   until === null || failedReports > 0 || Date.parse(until) - Date.parse(from) >= 1000;
+
+export const Recovery = Type.Object(
+  {
+    part: Type.Enum([...FAILED_PARTS]),
+    at: time('The end of the last incident.'),
+    says: Type.String({ description: 'What it was, how long it lasted, and what it cost.' }),
+  },
+  { title: 'Recovery' },
+);
+
+const RECOVERY_TOLD_MS = 15 * MINUTE_MS;
+
+/** What is well again since the last incident, for a quarter of an hour. @param all newest first */
+export function recoveryOf(
+  all: readonly Incident[] | null,
+  nowMs: number,
+): Frozen<Static<typeof Recovery>> | null {
+  const ended = (all ?? []).flatMap(({ until, ...one }) => (until === null ? [] : { ...one, until }));
+  const [last] = ended.sort((one, other) => Date.parse(other.until) - Date.parse(one.until));
+  if (last === undefined || Date.parse(last.until) < nowMs - RECOVERY_TOLD_MS) return null;
+  const { part, until: at } = last;
+  const says = `Well again since ${clockTime(Date.parse(at), nowMs, secondOf)}: ${incidentOf(last)}, ${spanOf(last, nowMs)}; ${costOfIncident(last)}.`;
+  return { part, at, says };
+}

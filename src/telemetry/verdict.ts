@@ -3,10 +3,10 @@ import Type, { type Static } from 'typebox';
 import type { Frozen } from '../lib/record.js';
 import type { FailedPart } from '../outcome.js';
 import { CONDITIONS } from './conditions.js';
-import { describeFailures, type Failures, teamsHit } from './failures.js';
+import { describeFailures, type Failures, isOver, teamsHit } from './failures.js';
 import { Finding, HEALTH_PARTS, type HealthPart, LEVELS } from './finding.js';
 import type { Conditions, ProcessHealth, Since } from './health.js';
-import { minutesOf } from './incidents.js';
+import { type Incident, minutesOf, Recovery, recoveryOf } from './incidents.js';
 import type { Measured } from './measured.js';
 
 const TimedFinding = Type.Object(
@@ -38,6 +38,7 @@ export const Verdict = Type.Object(
           'Since when it has been so bad, or a part that is so bad now has not been well, over all processes; absent: not known.',
       }),
     ),
+    recovered: Type.Optional(Recovery),
     findings: Type.Array(TimedFinding, { description: 'The worst first.' }),
   },
   { title: 'Verdict' },
@@ -46,15 +47,16 @@ export type Verdict = Frozen<Static<typeof Verdict>>;
 
 /**
  * @param ready whether this process is ready
- * @param worst the worst condition of each part over all processes
+ * @param told the worst condition of each part over all processes
  * @param seen since when they are not well, and the failures of all processes together
  */
 export function verdictOf(
   gateway: Measured,
   ready: boolean,
-  worst: Conditions,
-  seen?: Pick<ProcessHealth, 'since' | 'failures'>,
+  told: Conditions,
+  seen?: Pick<ProcessHealth, 'since' | 'failures'> & { readonly incidents?: readonly Incident[] | null },
 ): Verdict {
+  const worst = isOver(told.platform) ? { ...told, platform: 'ok' } : told;
   const known = CONDITIONS.flatMap(({ part, text, level, read, advice }) => {
     const shown = isHealthPart(part) ? worst[part].startsWith(text) && worst[part] : read(gateway) && text;
     return shown === false ? [] : [advice(gateway, shown)].flat().map((found) => ({ level, part, ...found }));
@@ -82,7 +84,13 @@ export function verdictOf(
     .sort((a, b) => LEVELS.indexOf(b.level) - LEVELS.indexOf(a.level));
   const level = sorted[0]?.level ?? 'well';
   const whole = seen?.since.whole ?? null;
-  return { level, ...(whole?.level === level ? { since: whole.at } : {}), findings: sorted };
+  const recovered = level === 'well' ? recoveryOf(seen?.incidents ?? null, gateway.clock.now()) : null;
+  return {
+    level,
+    ...(whole?.level === level ? { since: whole.at } : {}),
+    ...(recovered === null ? {} : { recovered }),
+    findings: sorted,
+  };
 }
 
 const TRIED_AGAIN =
@@ -106,21 +114,9 @@ function detailsOf(
   return [teams, ...(credential === 'refused' ? [TRIED_AGAIN] : [])].join(' ').trim();
 }
 
-/**
- * For callers without a key: of the parts that processes share, without the store's reason, which may hold an address, and
- * without the times of the token.
- */
-export function publicFindings(gateway: Measured, ready: boolean, worst: Conditions): readonly Finding[] {
-  const { reason: _reason, ...health } = gateway.store.health();
-  const store: Measured['store'] = Object.assign(Object.create(gateway.store), { health: () => health });
-  const outlook = () => ({ ...gateway.outlook(), expiresAt: null, refusedAt: null });
-  const { findings } = verdictOf({ ...gateway, store, outlook }, ready, worst);
-  return findings.filter(({ part }) => part === 'gateway' || isHealthPart(part));
-}
-
 const isHealthPart = (part: string): part is HealthPart => HEALTH_PARTS.some((known) => known === part);
 
-export const NOT_READY: Finding = {
+const NOT_READY: Finding = {
   level: 'not well',
   part: 'gateway',
   says: 'The gateway is not ready: it is starting, stopping, or has no worker.',

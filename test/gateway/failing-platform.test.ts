@@ -106,21 +106,45 @@ describe('failed calls in a row', () => {
     gateway.clock.pass(6 * MINUTE);
     expect(await verdict(gateway)).toMatchObject({ level: 'warning', since });
     await ask(gateway, key, 1, null);
-    expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+    expect(await verdict(gateway)).toMatchObject({ level: 'well', findings: [] });
   });
 
-  it('end with an answer to doctor', async () => {
+  it('end with an answer to doctor, which says what it was, as status does', async () => {
     const { gateway, key } = await withTeam(CALM);
     await ask(gateway, key, 1, null);
     await ask(gateway, key, 4, FAILS);
     expect(await verdict(gateway)).toMatchObject({ level: 'warning' });
-    await gateway.manage('POST', '/doctor');
+    gateway.clock.pass(MINUTE + 7 * SECOND);
+    const { checks } = (await gateway.manage('POST', '/doctor')) as { checks: readonly object[] };
+    const says =
+      'Well again since 12:01:07 UTC: failed calls: status 500: 4, 12:00 to 12:01 UTC (67 seconds); 4 reports failed (team-1).';
+    expect(checks).toContainEqual({ name: 'calls of the platform', level: 'well', says, do: null });
+    const recovered = { part: 'platform', at: new Date(NOON + 67 * SECOND).toISOString(), says };
+    expect(await verdict(gateway)).toEqual({ level: 'well', recovered, findings: [] });
+    gateway.clock.pass(14 * MINUTE);
+    expect(await verdict(gateway)).toMatchObject({ level: 'well', recovered });
+    gateway.clock.pass(2 * MINUTE);
     expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+  });
+
+  it('after an answer are a warning until they are too few', async () => {
+    const { gateway, key } = await withTeam(CALM);
+    await ask(gateway, key, 6, FAILS);
+    await ask(gateway, key, 1, null);
     await ask(gateway, key, 6, FAILS);
     await gateway.manage('POST', '/doctor');
     expect(await verdict(gateway)).toMatchObject({
       level: 'warning',
-      findings: [{ recovered: true, says: expect.stringContaining(': 10 of 13 within') }],
+      findings: [
+        { says: expect.stringContaining('12 of 14 within the last 5 minutes, none since 12:00:00 UTC') },
+      ],
+    });
+    await gateway.services.tally.flush();
+    expect((await gateway.manage('GET', '/status')).incidents).toMatchObject([{ until: null }]);
+    gateway.clock.pass(6 * MINUTE);
+    expect(await verdict(gateway)).toMatchObject({
+      level: 'well',
+      recovered: { at: new Date(NOON).toISOString() },
     });
   });
 
@@ -165,20 +189,23 @@ describe('the last failure', () => {
     [{ kind: 'reset' }, 'connection reset'],
   ])('of %o is told as: %s', async (fault, why) => {
     const { gateway, key } = await withTeam(CALM);
-    await ask(gateway, key, 10, fault);
+    gateway.simulator.fault({ ...fault, times: 0 });
+    await ask(gateway, key, 10, null);
     const [found] = (await verdict(gateway)).findings;
     expect(found?.details).toBe(`Last failure: ${why}. Teams: team-1.`);
   });
 
-  it('that was mended is told in the past until five minutes are over', async () => {
+  it('that was mended is well at once, and told in the past by /readyz until five minutes are over', async () => {
     const { gateway, key } = await withTeam(CALM);
     await ask(gateway, key, 11, FAILS);
+    gateway.clock.pass(SECOND);
     await ask(gateway, key, 1, null);
-    expect((await verdict(gateway)).findings[0]?.says).toBe(
-      'Platform calls failed at 12:00 UTC: 11 of 12 within the last 5 minutes.',
+    expect(await verdict(gateway)).toMatchObject({ level: 'well', recovered: { part: 'platform' } });
+    expect((await readyz(gateway)).worst.platform).toBe(
+      'calls failed at 12:00 UTC: 11 of 12 within the last 5 minutes',
     );
     gateway.clock.pass(6 * MINUTE);
-    expect(await verdict(gateway)).toEqual({ level: 'well', findings: [] });
+    expect((await readyz(gateway)).worst.platform).toBe('ok');
   });
 });
 

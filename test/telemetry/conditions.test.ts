@@ -7,7 +7,7 @@ import { type Failures, NO_FAILURES } from '../../src/telemetry/failures.js';
 import { createHealth } from '../../src/telemetry/health.js';
 import type { Measured } from '../../src/telemetry/measured.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
-import { publicFindings, verdictOf } from '../../src/telemetry/verdict.js';
+import { verdictOf } from '../../src/telemetry/verdict.js';
 import { measured } from '../support/measured.js';
 import { OWN_WORDS } from '../support/own-words.js';
 import { ROOT } from '../support/processes.js';
@@ -110,10 +110,6 @@ const VARIANTS: readonly Partial<Measured>[] = [
   { ...OF_TOKEN('unproven', {}), awaitedProof: () => 'report' },
   { circuit: { isOpen: true, failures: 1, leftMs: () => 0 } },
   { failures: () => IN_A_ROW },
-  {
-    recentCalls: { lastMinutes: () => ({ calls: 20, failed: 11 }) },
-    failures: () => ({ ...NO_FAILURES, failedAtMs: NOON, answeredAtMs: NOON, recoveredAtMs: NOON }),
-  },
   { brake: { stops: () => ({ all: null, teams: [{ team: 'growth', ...STOP }] }) } },
 ];
 const ONE_SENTENCE = /^[A-Z](?:(?![.?!] ).)*[^.]\.$/;
@@ -154,32 +150,4 @@ it.each<[Partial<Measured>, string]>([
   ],
 ])('tells numbers and times in words', (changes, says) => {
   expect(findingsOf(changes)[0]?.says).toBe(says);
-});
-
-it('tells callers without a key no time of the token', () => {
-  const times = { expiresAt: '2026-11-30T00:00:00.000Z', refusedAt: STOP.at };
-  for (const [state, says] of [
-    ['expiring', 'The token expires soon.'],
-    ['expired', 'The token has been expired: only cached reports are served.'],
-    ['refused', 'The platform refuses the token: only cached reports are served.'],
-  ] as const) {
-    const ill = measured(OF_TOKEN(state, times));
-    expect(publicFindings(ill, true, healthOf(ill).worst())).toMatchObject([{ says }]);
-  }
-});
-
-it('tells callers without a key the sentences of shared parts, without an address of the store', () => {
-  const reason = 'connect ECONNREFUSED 10.0.0.7:6379';
-  const ill = measured({
-    store: { kind: 'redis', health: () => ({ ok: false, reason }) },
-    brake: { stops: () => ({ all: STOP, teams: [] }) },
-  });
-  expect(publicFindings(ill, true, healthOf(ill).worst())).toEqual([
-    {
-      level: 'not well',
-      part: 'store',
-      says: 'Redis is unavailable: known keys are accepted until 16:15 UTC (15 minutes), and changes are refused.',
-      do: 'Start Redis, or correct REDIS_URL.',
-    },
-  ]);
 });

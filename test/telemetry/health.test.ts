@@ -143,18 +143,32 @@ describe('platform calls that failed until a call succeeded', () => {
     return verdictOf(gateway, true, health.worst(), health.own());
   };
 
-  it('are told in the past, with the time of the answer, at the same level, and need no action', () => {
+  it('are told in the past, and are well, if all had failed', () => {
     expect(told(failedAtNoon(null)).findings[0]?.says).toMatch(/^Platform calls fail \(11 of 12 /);
-    expect(told(failedAtNoon(60))).toMatchObject({
+    expect(told(failedAtNoon(60))).toEqual({ level: 'well', findings: [] });
+    const health = open({ ...called(12, 11), failures: () => failedAtNoon(60) });
+    expect(health.worst().platform).toBe('calls failed until 12:01 UTC: 11 of 12 within the last 5 minutes');
+  });
+
+  it('stay a warning if some were answered between the failed ones: one answer more shows nothing', () => {
+    const mixed = { ...failedAtNoon(65), mixed: true } as const;
+    expect(told(mixed)).toMatchObject({
       level: 'warning',
       findings: [
         {
-          says: 'Platform calls failed until 12:01 UTC: 11 of 12 within the last 5 minutes.',
-          do: 'Nothing now: if no more calls fail, this ends within five minutes.',
-          recovered: true,
+          says: expect.stringMatching(
+            /^Platform calls fail \(11 of 12 within the last 5 minutes, none since 12:01:05 UTC\): some /,
+          ),
         },
       ],
     });
+  });
+
+  it('do not hide the calls of another process that fail now', () => {
+    const health = open({ ...called(12, 11), failures: () => failedAtNoon(60) });
+    const platform = 'calls fail: the last 9 since 12:01 UTC';
+    health.hear(() => [other({ platform })]);
+    expect(health.worst().platform).toBe(platform);
   });
 
   it('name the last failure and the teams of failed reports, the first ones by name', () => {

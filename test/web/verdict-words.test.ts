@@ -37,10 +37,14 @@ describe('the headline', () => {
     });
   });
 
-  it('needs no action once all that is as bad as the whole has recovered', () => {
-    const recovered = finding({ recovered: true });
-    expect(headline([10, 3], recovered).words).toBe('Not well, recovered: the platform');
-    expect(headline([10, 3], recovered, finding({ part: 'store' })).words).toMatch(/^Not well/);
+  it('says since when it is well again', () => {
+    const recovered = { part: 'platform', at: '2026-11-29T14:01:07.500Z', says: 'Calls failed.' } as const;
+    const reports = { recent: 10, recentFailed: 3 };
+    const verdict = { level: 'well', recovered, findings: [] } as const;
+    expect(headlineOf({ verdict, reports, replicas: 1, uptimeSeconds: 3600 })).toEqual({
+      words: 'Well again since 2026-11-29 14:01:07 UTC',
+      tone: 'good',
+    });
   });
 
   it('names the parts that are as bad as the whole', () => {
@@ -92,7 +96,6 @@ it('says for how long the whole is so bad, unless its only finding says it', () 
   const said = 'Not well for 12 min, since 2026-11-29 01:20 UTC.';
   expect(of(finding(), finding({ since }))).toBe(said);
   expect(of(finding())).toBe(said);
-  expect(of(finding({ since, recovered: true }))).toBe(said);
   expect(of(finding({ since }))).toBe('');
   expect(wholeOf({ level: 'not well', findings: [] }, now)).toBe('');
 });

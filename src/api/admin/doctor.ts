@@ -8,10 +8,11 @@ import type { Services } from '../../server/services.js';
 import { type CheckResult, type Look, notWell, runChecks, skipped, warning } from '../../telemetry/checks.js';
 import { rotate } from '../../telemetry/conditions.js';
 import type { Finding } from '../../telemetry/finding.js';
-import { verdictOf } from '../../telemetry/verdict.js';
+import type { Verdict } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import { runDoctor } from '../operations/overview.js';
 import { describeKey, endingKeys, validKeys } from './ending-keys.js';
+import { type JudgeOptions, judge, notesOf } from './judge.js';
 import { serve } from './serve.js';
 
 const MAX_NAMED = 5;
@@ -63,10 +64,8 @@ function directoryLooks({ directory, clock }: DoctorOptions): Readonly<Record<st
 
 const named = (ids: readonly string[]): string => someOf(ids, MAX_NAMED);
 
-type DoctorOptions = Pick<
-  Services,
-  'config' | 'clock' | 'directory' | 'health' | 'measured' | 'outlook' | 'proveActive' | 'circuit'
->;
+type DoctorOptions = JudgeOptions &
+  Pick<Services, 'config' | 'clock' | 'outlook' | 'proveActive' | 'circuit'>;
 
 export function registerDoctor(
   app: FastifyInstance,
@@ -76,16 +75,19 @@ export function registerDoctor(
   serve(app, runDoctor, async () => ({
     version: VERSION,
     checks: await checksOf(options, readiness),
+    notes: [...(await notesOf(options))],
   }));
 }
 
 function checksOf(options: DoctorOptions, readiness: () => Readiness) {
   let tried = '; no call was made now: there is no token, or no report to verify it with.';
+  let own = '';
   return runChecks({
-    ...platformLooks(options, (what) => {
+    ...platformLooks(options, (what, hasFailed) => {
       tried = what;
+      own = hasFailed ? ' One of these calls was made by doctor just now.' : '';
     }),
-    ...partLooks(() => ({ ...options.measured, tried }), readiness),
+    ...partLooks(options, readiness, () => ({ tried, own })),
     ...directoryLooks(options),
   });
 }
@@ -93,7 +95,7 @@ function checksOf(options: DoctorOptions, readiness: () => Readiness) {
 /** The platform call comes first: later checks use its result. @param note what was tried */
 function platformLooks(
   options: DoctorOptions,
-  note: (tried: string) => void,
+  note: (tried: string, hasFailed: boolean) => void,
 ): Readonly<Record<string, Look>> {
   const { config, clock, health, measured, outlook, proveActive, circuit } = options;
   const { origin } = new URL(config.platform.baseUrl);
@@ -103,7 +105,8 @@ function platformLooks(
     'the token works': async () => {
       if (outlook().state === 'missing') return notWell('There is no platform token.', replace);
       proof = await proveActive();
-      if (proof.target !== null) note(`; just tried ${origin}: ${proof.reason}.`);
+      if (proof.target !== null)
+        note(`; just tried ${origin}: ${proof.reason}.`, proof.outcome === 'unknown' && !proof.isOfReport);
       // So that a platform that is well again is not called failing until a caller needs it.
       if (proof.outcome === 'accepted') await circuit.answered();
       return proven(proof, replace);
@@ -195,26 +198,24 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
   gateway: 'ready',
 };
 
-/** The known state of each part, without further calls. */
+/** The known state of each part, without further calls. @param tried what came of the platform call, which was before */
 function partLooks(
-  measured: () => DoctorOptions['measured'],
+  options: DoctorOptions,
   readiness: () => Readiness,
+  tried: () => { readonly tried: string; readonly own: string },
 ): Readonly<Record<string, Look>> {
-  // Judged with the first check, which is after the platform call.
-  let findings: readonly Finding[] | null = null;
-  const judge = () => {
-    const { ready, worst } = readiness();
-    return verdictOf(measured(), ready, worst).findings;
-  };
+  let verdict: Verdict | null = null;
   return Object.fromEntries(
     Object.entries(PARTS).map(([part, name]) => [
       name,
       async () => {
-        findings ??= judge();
+        const { tried: what, own } = tried();
+        verdict ??= (await judge(options, readiness(), { tried: what })).verdict;
+        const { findings, recovered } = verdict;
         const found = findings.find((finding) => finding.part === part);
-        return found === undefined
-          ? 'nothing is wrong'
-          : { level: found.level, says: found.says, do: found.do };
+        if (found === undefined) return recovered?.part === part ? recovered.says : 'nothing is wrong';
+        const says = part === 'platform' && / calls (of the platform )?fail/.test(found.says) ? found.says + own : found.says;
+        return { level: found.level, says, do: found.do };
       },
     ]),
   );

@@ -7,18 +7,12 @@ import { showId } from '../../reports/rows/answer-meta.js';
 import type { Services } from '../../server/services.js';
 import { type Failures, joinFailures } from '../../telemetry/failures.js';
 import { addLoads } from '../../telemetry/health.js';
-import { describeRefused, joinRefused } from '../../telemetry/refused-keys.js';
-import { verdictOf } from '../../telemetry/verdict.js';
 import type { Readiness } from '../data/health.js';
 import type { AnswerOf } from '../operations/operation.js';
 import { getStatus } from '../operations/overview.js';
 import { describeKey, endingKeys } from './ending-keys.js';
-import { describeLimited } from './limited-teams.js';
-import { describePending } from './pending-token.js';
+import { judge, notesOf } from './judge.js';
 import { serve } from './serve.js';
-
-/** Keys in the notes. */
-const SHOWN_REFUSED = 5;
 
 type Status = AnswerOf<typeof getStatus>;
 
@@ -29,7 +23,6 @@ export function registerStatus(
 ): void {
   const { store, registry, directory, outlook, limits, health, log, measured, brake, reporting, l1, clock } =
     options;
-  const { incidents } = options;
   serve(app, getStatus, async (): Promise<Status> => {
     const state = readiness();
     const { reason } = store.health();
@@ -40,22 +33,10 @@ export function registerStatus(
     const logged = log.health();
     const faulty = measured.secretFaults();
     return {
-      verdict: verdictOf(
-        { ...measured, withoutSlot: () => load.recentWithoutSlot },
-        state.ready,
-        state.worst,
-        {
-          since: health.own().since,
-          failures,
-        },
-      ),
+      ...(await judge(options, state)),
       notes: [
         ...endingKeys(directory, clock.now()).map((key) => `key ${describeKey(key, clock.now())}`),
-        ...describePending(options.keeper.vault()),
-        ...(await describeLimited(options, processes)),
-        ...joinRefused(processes.flatMap((one) => one.refusedKeys))
-          .slice(0, SHOWN_REFUSED)
-          .map(describeRefused),
+        ...(await notesOf(options)),
       ],
       ...BUILD,
       uptimeSeconds: Math.floor(uptimeMs() / 1000),
@@ -93,7 +74,6 @@ export function registerStatus(
       undeclaredParameters: await reporting.observedUndeclared(),
       divisibility: kindsOf(reporting.reports),
       writes: brake.stops(),
-      incidents: await incidents.list(),
       processes,
     };
   });

@@ -2,10 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { BUILD } from '../../lib/package-root.js';
-import { Finding } from '../../telemetry/finding.js';
 import type { Conditions } from '../../telemetry/health.js';
-import type { Measured } from '../../telemetry/measured.js';
-import { publicFindings } from '../../telemetry/verdict.js';
 import { json } from '../openapi/operation.js';
 import { titled } from '../openapi/schemas.js';
 import { CONDITIONS } from '../operations/overview.js';
@@ -16,8 +13,8 @@ export interface Readiness extends Conditions {
   readonly worst: Conditions;
 }
 
-/** @param measured of this process, for the sentences of what is not well */
-export function registerHealth(app: FastifyInstance, readiness: () => Readiness, measured: Measured): void {
+/** Without a key, so without the findings of `status`. */
+export function registerHealth(app: FastifyInstance, readiness: () => Readiness): void {
   app.get(
     '/healthz',
     { schema: { ...OPEN, summary: 'Liveness of the process' }, config: { operation: ALIVE } },
@@ -34,7 +31,7 @@ export function registerHealth(app: FastifyInstance, readiness: () => Readiness,
       return reply
         .code(state.ready ? 200 : 503)
         .header('cache-control', 'no-store')
-        .send({ ...state, findings: publicFindings(measured, state.ready, state.worst) });
+        .send(state);
     },
   );
 }
@@ -45,7 +42,6 @@ const READINESS = titled('Readiness', {
   ready: Type.Boolean({ description: 'This process can answer requests, at least from its cache.' }),
   ...CONDITIONS,
   worst: Type.Object(CONDITIONS, { description: 'Worst state among all processes.' }),
-  findings: Type.Array(Finding, { description: 'What is not well, and what to do; the worst first.' }),
 });
 
 const SHOWN_BUILD = {

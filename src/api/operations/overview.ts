@@ -93,12 +93,14 @@ const RetentionStatus = Type.Object({
   since: nullable(instant('When it was first observed; null: declared.')),
 });
 
+const NOTES = Type.Array(Type.String(), {
+  description:
+    'What to know though it changes no level: a token that waits for its activation, keys that end within 14 days (`doctor` warns of them), at most five teams that their limits refuse or that have used up their platform calls of the day, and at most five keys that teams go on using though they are revoked, expired or replaced.',
+});
+
 const Status = titled('Status', {
   verdict: Verdict,
-  notes: Type.Array(Type.String(), {
-    description:
-      'What to know though it changes no level: keys that end within 14 days, at most five teams that their limits refuse or that have used up their platform calls of the day, and at most five keys that teams go on using though they are revoked, expired or replaced.',
-  }),
+  notes: NOTES,
   version: Type.String(),
   commit: Type.Optional(text('Of the build; absent: not known.')),
   uptimeSeconds: count,
@@ -211,18 +213,16 @@ export const getStatus = status('getStatus', 'viewer', 'GET /admin/v1/status', {
 
 export const runDoctor = status('runDoctor', 'operator', 'POST /admin/v1/doctor', {
   summary: 'Check everything the gateway needs; one platform call, a few if it refuses a report',
-  answer: titled('Checkup', { version: Type.String(), checks: Type.Array(Check) }),
+  answer: titled('Checkup', { version: Type.String(), checks: Type.Array(Check), notes: NOTES }),
   about: 'The results.',
 });
-
-const TAIL_SECONDS = 3600;
 
 export const tail = status('tail', 'viewer', 'GET /admin/v1/tail', {
   summary: 'Live stream of requests on the data plane',
   query: Type.Object({
     team: ofTeam('Only requests of this team.'),
     outcome: Type.Optional(Type.Enum([...OUTCOMES], { description: 'Only requests with this outcome.' })),
-    seconds: Type.Optional(integer(1, TAIL_SECONDS, 'Duration; by default until the caller disconnects.')),
+    seconds: Type.Optional(integer(1, 3600, 'Duration; by default until the caller disconnects.')),
   }),
   answers: {
     200: {

@@ -1,6 +1,6 @@
 /** The verdict in words: how it is, which part, since when, and what it costs. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { costOf, isToldByFinding, sentence } from '../../lib/words.js';
+import { costOf, isToldByFinding, secondOf, sentence } from '../../lib/words.js';
 import { moment, span } from '../ui/format.js';
 
 export type Status = AnswerTo<'GET /admin/v1/status'>;
@@ -29,18 +29,16 @@ const PARTS: Readonly<Record<Finding['part'], string>> = {
 
 /** In the word of the level, as `dsp-gateway status` says it. Failed reports change no level; they are told all the same. */
 export function headlineOf(status: Judged): { words: string; tone: Tone } {
-  const { level, findings } = status.verdict;
+  const { level, findings, recovered } = status.verdict;
   const tone = toneOfLevel(level);
   if (level === 'starting') return { words: 'Starting', tone };
   if (level !== 'well') {
     const word = sentence(level).slice(0, -1);
     const parts = new Set(findings.filter((one) => one.level === level).map(({ part }) => PARTS[part]));
-    const named = [...parts].join(', ');
-    // What needs no action any more is not called so.
-    if (findings.every((one) => one.level !== level || one.recovered === true))
-      return { words: `${word}, recovered: ${named}`, tone };
-    return { words: `${word}: ${named}`, tone };
+    return { words: `${word}: ${[...parts].join(', ')}`, tone };
   }
+  if (recovered !== undefined)
+    return { words: `Well again since ${secondOf(Date.parse(recovered.at))}`, tone };
   if (status.reports.recentFailed === 0) return { words: 'All is well', tone };
   return { words: `Well; ${costOf(status)}`, tone: 'info' };
 }

@@ -33,6 +33,7 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
         </p>
       </div>
       {whole === '' || isOld ? null : <p>{whole}</p>}
+      {verdict.recovered === undefined ? null : <p>{verdict.recovered.says}</p>}
       {words.endsWith(cost) ? null : <p>{sentence(cost)}</p>}
       {verdict.findings.length + notes.length === 0 ? null : (
         <ul class="findings">
@@ -57,9 +58,8 @@ type Found = Status['verdict']['findings'][number];
 
 function Finding({ found, isOld }: { readonly found: Found; readonly isOld: boolean }) {
   const { may } = useAdmin();
-  const { level, part, says, details, do: advice, recovered } = found;
-  // What has recovered is not the state any more.
-  const lasts = recovered === true ? '' : lastsOf(found, Date.now());
+  const { level, part, says, details, do: advice } = found;
+  const lasts = lastsOf(found, Date.now());
   const page = pageOf(advice);
   return (
     <li>
@@ -80,7 +80,7 @@ function Finding({ found, isOld }: { readonly found: Found; readonly isOld: bool
             Or on the page <a href={hrefOf([page.section])}>{page.title}</a>.
           </>
         )}
-        {part === 'platform' && recovered !== true
+        {part === 'platform'
           ? ' Callers get cached reports meanwhile; an error lists the days that are cached, in its member known.'
           : null}
       </p>
