@@ -122,6 +122,9 @@ export interface Ended {
 /** What a request counts as, in usage, series, ledger and metrics alike. */
 export type Counted = ReturnType<typeof classify>;
 
+/** As nginx has it: the caller closed the connection before there was an answer. */
+export const GONE = 499;
+
 /** Addresses that need a key. */
 const NEEDS_KEY = /^\/(?:api|gateway|mcp)(?:[/?]|$)/;
 
@@ -131,7 +134,9 @@ const NEEDS_KEY = /^\/(?:api|gateway|mcp)(?:[/?]|$)/;
  */
 export function classify(ended: Ended, status: number, target: string) {
   const { team, subject, outcome, tier, code, via, rows, bytesOut, plainCalls, platformCalls, limit } = ended;
-  const isError = status >= 400 || outcome === 'error' || outcome === 'failed';
+  // A caller who leaves is no fault of the gateway.
+  const isGone = status === GONE && code === null;
+  const isError = (status >= 400 && !isGone) || outcome === 'error' || outcome === 'failed';
   const isReport = isOfReport(outcome);
   return {
     team,

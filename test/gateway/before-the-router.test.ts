@@ -208,7 +208,7 @@ describe('a plain request that is no hit', () => {
     expect(at.atOnce()).toBe(1);
   });
 
-  it('is told as left by its caller, once, and gives back its place', async () => {
+  it('is told as left by its caller, once, is no error, and gives back its place', async () => {
     const platform = await startHeldPlatform(sends('{"data":[{"campaign_id":1,"clicks":2}]}'));
     platform.release();
     const at = await storeScene(await gatewayAt(platform, { logLevel: 'info' }), {
@@ -226,6 +226,10 @@ describe('a plain request that is no hit', () => {
     platform.release();
     await at.gateway.services.settled();
     expect(linesOf(at).slice(before)).toMatchObject([{ status: 499, team: 'team-1', complete: false }]);
+    await at.gateway.services.tally.flush();
+    expect((await at.gateway.manage('GET', '/usage')).usage).toContainEqual(
+      expect.objectContaining({ team: 'team-1', errors: 0 }),
+    );
     const team = at.gateway.services.directory.team('team-1');
     expect(team && at.gateway.services.limits.teams.concurrencyLeft(team)).toBe(5);
   });

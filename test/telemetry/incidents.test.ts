@@ -10,6 +10,7 @@ import {
   type Incident,
   minutesOf,
   noteIncidents,
+  recoveryOf,
   type Seen,
   wasFelt,
 } from '../../src/telemetry/incidents.js';
@@ -221,4 +222,26 @@ it('failed reports of incidents and of none are all that failed', () => {
       );
     }),
   );
+});
+
+it('the end of the last incident is told for a quarter of an hour, with what it was and what it cost', () => {
+  const cause = 'the platform refused the token';
+  const ended = {
+    ...INCIDENT,
+    part: 'credential',
+    cause,
+    until: iso(NOON + 3 * MINUTE),
+    failedReports: 1200,
+  } as const;
+  const told = (laterMs: number) => recoveryOf([{ ...INCIDENT, until: iso(NOON) }, ended], NOON + laterMs);
+  expect(told(18 * MINUTE)).toEqual({
+    ...{ part: 'credential', at: ended.until },
+    says: 'Well again since 12:03:00 UTC: the platform refused the token, 12:00 to 12:03 UTC (3 minutes); 1,200 reports failed (growth).',
+  });
+  expect(told(18 * MINUTE + 1)).toBeNull();
+  expect([recoveryOf([INCIDENT], NOON), recoveryOf([], NOON), recoveryOf(null, NOON)]).toEqual([
+    null,
+    null,
+    null,
+  ]);
 });

@@ -214,7 +214,10 @@ function partLooks(
         const { findings, recovered } = verdict;
         const found = findings.find((finding) => finding.part === part);
         if (found === undefined) return recovered?.part === part ? recovered.says : 'nothing is wrong';
-        const says = part === 'platform' && / calls (of the platform )?fail/.test(found.says) ? found.says + own : found.says;
+        const says =
+          part === 'platform' && / calls (of the platform )?fail/.test(found.says)
+            ? found.says + own
+            : found.says;
         return { level: found.level, says, do: found.do };
       },
     ]),

@@ -8,6 +8,7 @@ import { pipeline, Readable, type Transform } from 'node:stream';
 import { asGatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { uptimeMs } from '../../lib/time.js';
+import { GONE } from '../../outcome.js';
 import {
   HIT_BYTES,
   type ReplyHead,
@@ -16,7 +17,7 @@ import {
 } from '../../reports/report-call.js';
 import type { KeyHeaders } from '../../teams/auth/authenticate.js';
 import { Trace } from '../../telemetry/trace.js';
-import { type Finish, GONE, measured } from '../http/finish.js';
+import { type Finish, measured } from '../http/finish.js';
 import { noteProblem, problemAnswer } from '../http/problem-reply.js';
 import { endEmpty, headText, inTurns, sendAtOnce } from '../http/send.js';
 import { REPORT_PREFIX } from './reports.js';

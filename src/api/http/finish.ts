@@ -13,9 +13,6 @@ export type Accounted = Pick<FastifyRequest, 'id' | 'method' | 'originalUrl' | '
   readonly routeOptions?: { readonly url?: string | undefined };
 };
 
-/** As nginx has it: the caller closed the connection before there was an answer. */
-export const GONE = 499;
-
 export const LOGGED_PATH_CHARS = 256;
 
 /**

@@ -6,9 +6,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../errors.js';
 import { randomId } from '../../lib/chance.js';
 import { uptimeMs } from '../../lib/time.js';
+import { GONE } from '../../outcome.js';
 import { Trace } from '../../telemetry/trace.js';
 import { corsOf, PREFLIGHT_VARY } from './cors.js';
-import { type Accounted, GONE } from './finish.js';
+import type { Accounted } from './finish.js';
 import { noteProblem, problemAnswer } from './problem-reply.js';
 
 // Requests that another parser might read differently: by HTTP version, host, or a body where none is expected.

@@ -6,6 +6,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import { Socket } from 'node:net';
 import { GatewayError } from '../../errors.js';
 import { turn, wallMs } from '../../lib/time.js';
+import { GONE } from '../../outcome.js';
 import { AT_ONCE_BYTES, HIT_BYTES } from '../../reports/report-call.js';
 
 /** A connection outlives the idle time of a load balancer (60 s is common), or it resets under a request. */
@@ -125,9 +126,8 @@ export async function* inTurns(content: readonly Buffer[]): AsyncGenerator<Buffe
 export function goneSignal(raw: ServerResponse): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
-    // 499 as in nginx, for the log only.
     if (!raw.writableFinished)
-      gone.abort(new GatewayError('invalid_request', { status: 499, detail: 'The caller disconnected.' }));
+      gone.abort(new GatewayError('invalid_request', { status: GONE, detail: 'The caller disconnected.' }));
   });
   return gone.signal;
 }
