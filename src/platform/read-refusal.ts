@@ -4,6 +4,9 @@ import { recordForm } from '../lib/record.js';
 import { holdsToken, scrubText } from './scrub.js';
 
 const MAX_BYTES = 1024;
+const READ_BYTES = 65_536;
+/** Of a body that is longer, the first message, or its beginning. */
+const FIRST_MESSAGE = /^\s*\{.*?"(?:message|error)"\s*:\s*"((?:[^"\\]|\\(?:u[\da-f]{4}|[^u])){0,16384})/is;
 
 export interface Refusal {
   readonly status: number;
@@ -24,8 +27,9 @@ const Said = recordForm(
 
 /** @param token kept out of the message */
 export function readRefusal(status: number, contentType: string, body: Buffer, token: string): Refusal {
-  const text = body.toString('utf8', 0, 65_536);
-  const parsed = Said.parse(text);
+  const text = body.toString('utf8', 0, READ_BYTES);
+  const [, first] = (body.length > READ_BYTES && FIRST_MESSAGE.exec(text)) || [];
+  const parsed = Said.parse(first === undefined ? text : `{"message":"${first}"}`);
   if (parsed === null) {
     const plain = /^text\/plain\b/i.test(contentType) ? scrubText(text.trim(), [token], MAX_BYTES) : '';
     return { status, message: plain === '' ? null : plain };

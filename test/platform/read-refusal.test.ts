@@ -32,6 +32,17 @@ describe("the platform's words about a refused request", () => {
     expect(read('No.', 'text/plainer')).toEqual({ status: 422, message: null });
   });
 
+  it('of more than 64 KiB are shown from the first message on, and are those of JSON alone', () => {
+    const errors = Array.from({ length: 9000 }, (_, at) => `row ${at}`);
+    expect(read({ errors: errors.slice(0, 9), message: 'No \\ “rows”.', rest: errors })).toEqual({
+      ...{ status: 422, message: 'No \\ “rows”.' },
+    });
+    expect(read({ message: 'ä'.repeat(60_000), errors }).message).toMatch(/^ä{400,512}…?$/);
+    expect(read({ message: `${TOKEN} is bad`, errors }).message).not.toContain(TOKEN);
+    expect(read({ errors }).message).toBeNull();
+    expect(read(`<script>{"message":"No."}</script>${' '.repeat(70_000)}`, 'text/html').message).toBeNull();
+  });
+
   it('have at most 1 KiB together', () => {
     fc.assert(
       fc.property(
