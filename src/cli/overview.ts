@@ -57,7 +57,7 @@ function describeStatus(status: AnswerOf<typeof getStatus>, nowMs: number): stri
       ? ''
       : `, expires on ${credential.expiresAt.slice(0, 10)} (${until(credential.expiresAt, nowMs)}${credential.expiryKnown === false ? ', assumed' : ''})`;
   const lines = renderFields([
-    ['token', `${worst.credential}${expires}`],
+    ['token', `${worst.credential.replace('unproven', 'not verified')}${expires}`],
     ['platform', `${worst.platform}; ${counted(callsRunning, 'call')} running, ${callsQueued} waiting`],
     ['reports', costOf(status)],
     ...retention.map(({ endpoint, days, source }): [string, string] => [

@@ -3,7 +3,7 @@ import type { AnswerOf } from '../api/operations/operation.js';
 import { findRequest, listRequests, tail } from '../api/operations/overview.js';
 import { parseObject } from '../lib/json.js';
 import { sleep } from '../lib/time.js';
-import { periodOf, reportOf } from '../lib/words.js';
+import { periodOf, repeatOf, reportOf } from '../lib/words.js';
 import { OUTCOMES } from '../outcome.js';
 import { call, type Given, steps } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
@@ -173,8 +173,9 @@ export const addRequestsCommands = group(
         readId,
       ],
     },
-    render: (found) =>
-      renderFields([
+    render(found) {
+      const repeat = repeatOf(found);
+      return renderFields([
         ['at', found.at],
         ['team', found.team ?? 'without a valid key'],
         ['key', found.key ?? '-'],
@@ -185,14 +186,13 @@ export const addRequestsCommands = group(
               ['report', reportOf(found)],
               ['advertiser', found.report.advertiserId ?? '-'],
               ['period', periodOf(found) ?? '-'],
-              ...(found.report.target === undefined
-                ? []
-                : [['to repeat', `GET ${found.report.target}`] as const]),
             ] as const)),
+        ...(repeat === null ? [] : [['to repeat', repeat] as const]),
         ['status', `${found.status} ${problemOf(found)}`],
         ['outcome', found.outcome ?? '-'],
         ['platform', counted(found.platformCalls, 'call')],
         ['took', `${found.ms} ms`],
-      ]),
+      ]);
+    },
   }),
 );

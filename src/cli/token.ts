@@ -12,6 +12,7 @@ import {
   stageToken,
   verifyToken,
 } from '../api/operations/token.js';
+import { TOKEN_SOURCES } from '../lib/words.js';
 import { call, type Given, type Values } from './call-command.js';
 import { CommandError, EXIT } from './command-error.js';
 import { group, refuseSecret } from './define.js';
@@ -127,7 +128,7 @@ function describeTokens(tokens: AnswerOf<typeof getTokens>, { terminal }: Pick<G
     'slot',
     ['token', 'id'],
     'fingerprint',
-    'source',
+    ['source', ({ source }) => TOKEN_SOURCES[source] ?? source],
     ['created', ({ createdAt }) => until(createdAt, nowMs)],
     [
       'verified',

@@ -158,6 +158,14 @@ export const versionOf = ({
   readonly commit?: string | undefined;
 }) => (commit === undefined ? version : `${version} (${commit})`);
 
+/** Where a platform token is from, by its `source`. */
+export const TOKEN_SOURCES: Readonly<Record<'seed' | 'staged' | 'minted' | 'file', string>> = {
+  seed: 'from the settings',
+  staged: 'staged by an operator',
+  minted: 'minted at the platform',
+  file: 'from a file',
+};
+
 interface Counted {
   readonly reports: {
     readonly recent: number;
@@ -200,6 +208,16 @@ export const reportOf = ({ report, path }: Asked): string =>
   report === undefined
     ? path
     : `${report.endpoint}${report.split?.length ? ` by ${report.split.join(', ')}` : ''}`;
+
+/** Of a request, the call that repeats it, for a shell with address and key; null: it is not kept whole. */
+export const repeatOf = ({
+  report,
+}: {
+  readonly report?: { readonly target?: string | undefined } | undefined;
+}) =>
+  report?.target === undefined
+    ? null
+    : `curl -H "x-api-key: $DSP_GATEWAY_KEY" "$GATEWAY_URL"'${report.target.replaceAll("'", '%27')}'`;
 
 /** Of the report of a request, `2026-11-01 to 2026-11-30` or its only day; null: without. */
 export function periodOf({ report }: Asked): string | null {

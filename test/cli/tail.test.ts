@@ -64,7 +64,7 @@ it('a failed request is shown by its id with its cause', async () => {
     cause: 'status 500',
     report: {
       ...{ endpoint: 'campaigns/get', advertiserId: '7', from: '2026-11-01', to: '2026-11-30' },
-      ...{ split: ['date', 'campaign'], target: '/api/v1/report/campaigns/get?advertiserId=7' },
+      ...{ split: ['date', 'campaign'], target: "/api/v1/report/campaigns/get?advertiserId=7&a='" },
     },
   };
   let asked: string | undefined;
@@ -80,7 +80,7 @@ it('a failed request is shown by its id with its cause', async () => {
   expect(stdout).toMatch(/^status +503 upstream_circuit_open \(status 500\)$/m);
   expect(stdout).toMatch(/^request +GET \/api\/v1\/x$/m);
   expect(stdout).toMatch(
-    /^report +campaigns\/get by date, campaign\nadvertiser +7\nperiod +2026-11-01 to 2026-11-30\nto repeat +GET \/api\/v1\/report\/campaigns\/get\?advertiserId=7$/m,
+    /^report +campaigns\/get by date, campaign\nadvertiser +7\nperiod +2026-11-01 to 2026-11-30\nto repeat +curl -H "x-api-key: \$DSP_GATEWAY_KEY" "\$GATEWAY_URL"'\/api\/v1\/report\/campaigns\/get\?advertiserId=7&a=%27'$/m,
   );
 });
 

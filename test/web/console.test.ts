@@ -213,7 +213,7 @@ describe('a rotation', () => {
   });
 });
 
-it('a token that the platform refuses is shown as refused, not as proven', async () => {
+it('a token that the platform refuses is shown as refused, not as verified', async () => {
   const { gateway: fresh, inside: ofFresh } = await openPages();
   const { key } = await newTeam(fresh, { id: 'growth', scopes: ['report:read'], advertisers: [1, 2] });
   const askFor = async (advertiser: number) =>
@@ -221,7 +221,7 @@ it('a token that the platform refuses is shown as refused, not as proven', async
       .status;
   expect(await askFor(1)).toBe(200);
   const { page, faults } = await signedIn(`${fresh.admin}/#/credential`, 'Admin token', fresh.adminToken);
-  await page.getByText(/^proven \d{4}-/).waitFor();
+  await page.getByText(/^verified \d{4}-/).waitFor();
   // This gateway has no token request.
   await page.getByText('PLATFORM_USERNAME').waitFor();
   expect(await page.getByRole('button', { name: /^Mint/ }).count()).toBe(0);
@@ -229,7 +229,7 @@ it('a token that the platform refuses is shown as refused, not as proven', async
   expect(await askFor(2)).toBe(503);
   await page.getByText(/^refused by the platform since \d{4}-/).waitFor();
   expect(await page.locator('.tag.bad').getByText('active', { exact: true }).count()).toBe(1);
-  expect(await page.getByText(/^proven \d{4}-/).count()).toBe(0);
+  expect(await page.getByText(/^verified \d{4}-/).count()).toBe(0);
   await page.setViewportSize({ width: 390, height: 844 });
   const beyond = () => page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
   expect(await beyond()).toBeLessThanOrEqual(0);

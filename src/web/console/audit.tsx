@@ -9,7 +9,7 @@ import {
   sentenceOf,
 } from '../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../api/operations/table.js';
-import { changesOf, failureOf } from '../../lib/words.js';
+import { changesOf, failureOf, secondOf } from '../../lib/words.js';
 import { Chart } from '../ui/chart.js';
 import type { FieldSpec, Values } from '../ui/form-values.js';
 import { counted, fromNow, lastDays, moment } from '../ui/format.js';
@@ -205,11 +205,11 @@ function Entry({ entry, times, firstAt, nameOf }: EntryProps) {
           </span>
           <span class="small quiet" title={fromNow(at, Date.now())}>
             {address === null ? '' : `from ${address}, `}
-            {moment(at)}
+            {secondOf(Date.parse(at))}
           </span>
         </summary>
         <p class="small quiet">
-          {moment(at)} · {actor}
+          {at} · {actor}
           {sub === undefined ? null : (
             <>
               {' '}

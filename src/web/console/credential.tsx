@@ -64,8 +64,8 @@ type RolledBack = Pick<AnswerTo<'POST /admin/v1/token/rollback'>, 'warning'>;
 
 /** Notices of success by step. */
 const DONE: Readonly<Record<string, string>> = {
-  stage: 'The token is staged. Next: verify it.',
-  mint: 'The platform issued a token; it is staged. Next: verify it.',
+  stage: 'The token is pending. Next: verify it.',
+  mint: 'The platform issued a token; it is pending. Next: verify it.',
   verify: 'The token is verified.',
   activate: 'The new token is active.',
   rollback: 'The previous token is active again.',
@@ -180,7 +180,7 @@ type FaultProps = PartProps & { readonly fault: string | null };
 
 const Staged = ({ token, take, busy }: PartProps & { token: NonNullable<Tokens['pending']> }) => (
   <p>
-    <code>{token.fingerprint}</code> is staged beside the active one since {moment(token.createdAt)}.{' '}
+    <code>{token.fingerprint}</code> is pending since {moment(token.createdAt)}.{' '}
     <ConfirmButton
       label="Discard"
       disabled={busy !== null}
@@ -204,7 +204,7 @@ function ProofStep({ tokens, entries, take, busy, fault }: FaultProps & Pick<Rot
       ) : null}
       {isProven ? (
         <p>
-          Proven {moment(pending.verifiedAt ?? '')}. <Proof of={tried?.after} />
+          Verified {moment(pending.verifiedAt ?? '')}. <Proof of={tried?.after} />
         </p>
       ) : null}
       {failure === null || fault !== null ? null : <p class="note bad">{failure}</p>}

@@ -1,6 +1,7 @@
 /** The last incidents on the Overview. */
 import { failedReportsOf, incidentOf, spanOf } from '../../lib/words.js';
 import { type Column, DataTable, numberColumn } from '../ui/data-table.js';
+import { counted } from '../ui/format.js';
 import { Card, Tag } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
 import { RequestLink } from './requests.js';
@@ -65,18 +66,30 @@ function RequestIds({ of }: { readonly of: Row }) {
   );
 }
 
+const SHOWN = 3;
+
+const Rows = ({ of }: { readonly of: Incidents }) => (
+  <DataTable
+    caption="Incidents with cause and teams"
+    columns={COLUMNS}
+    rows={of}
+    keyOf={({ part, from }) => `${part} ${from}`}
+    empty="Not known: the store does not answer."
+  />
+);
+
 export function IncidentsCard({ incidents }: { readonly incidents: Status['incidents'] }) {
   if (incidents !== null && incidents.length === 0) return null;
+  const older = (incidents ?? []).slice(SHOWN);
   return (
     <Card title="Last incidents" tools={<span class="small quiet">30 days, times in UTC</span>}>
-      <DataTable
-        caption="Incidents with cause and teams"
-        columns={COLUMNS}
-        rows={incidents ?? []}
-        keyOf={({ part, from }) => `${part} ${from}`}
-        short
-        empty="Not known: the store does not answer."
-      />
+      <Rows of={(incidents ?? []).slice(0, SHOWN)} />
+      {older.length === 0 ? null : (
+        <details>
+          <summary>{counted(older.length, 'older one')}</summary>
+          <Rows of={older} />
+        </details>
+      )}
     </Card>
   );
 }

@@ -1,9 +1,9 @@
 /** Requests that were answered with a problem: found by id, or listed. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { periodOf, reportOf } from '../../lib/words.js';
+import { periodOf, repeatOf, reportOf, secondOf } from '../../lib/words.js';
 import { type Column, DataTable } from '../ui/data-table.js';
 import type { FieldSpec, Values } from '../ui/form-values.js';
-import { counted, moment } from '../ui/format.js';
+import { counted } from '../ui/format.js';
 import { Card, Facts, Wait } from '../ui/parts.js';
 import { go, hrefOf, useRoute } from '../ui/route.js';
 import { SchemaForm } from '../ui/schema-form.js';
@@ -159,16 +159,14 @@ function One({ id }: { readonly id: string }) {
           <Facts
             of={[
               ['Request id', <code>{one.requestId}</code>],
-              ['Time', moment(one.at)],
+              ['Time', secondOf(Date.parse(one.at))],
               ['Team', teamOf(one)],
               ['Key', one.key ?? '–'],
               ['Request', `${one.method} ${one.path}`],
               ['Report', one.report === undefined ? '–' : reportOf(one)],
               ['Advertiser', one.report?.advertiserId ?? '–'],
               ['Period', periodOf(one) ?? '–'],
-              ...(one.report?.target === undefined
-                ? []
-                : [['To repeat', <code>GET {one.report.target}</code>] as const]),
+              ...(repeatOf(one) === null ? [] : [['To repeat', <code>{repeatOf(one)}</code>] as const]),
               ['Problem', `${one.status}: ${problemOf(one)}`],
               ['Platform', counted(one.platformCalls, 'call')],
               ['Took', `${one.ms} ms`],

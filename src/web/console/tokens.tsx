@@ -1,7 +1,7 @@
 /** The platform's tokens: lifetimes, history, and the processes that use each. */
 import { type AuditEntry, proofOf, sentenceOf } from '../../api/operations/audit-sentence.js';
 import type { AnswerTo } from '../../api/operations/table.js';
-import { failureOf } from '../../lib/words.js';
+import { failureOf, TOKEN_SOURCES } from '../../lib/words.js';
 import { fromNow, moment } from '../ui/format.js';
 import { Card, Empty, Tag, Track } from '../ui/parts.js';
 import { hrefOf } from '../ui/route.js';
@@ -11,13 +11,6 @@ type Token = NonNullable<Tokens['active']>;
 
 /** A process of the gateway, with the token it uses. */
 export type Holder = AnswerTo<'GET /admin/v1/status'>['processes'][number];
-
-const SOURCES: Readonly<Record<Token['source'], string>> = {
-  seed: 'from the settings',
-  staged: 'pasted by an operator',
-  minted: 'minted at the platform',
-  file: 'from a file',
-};
 
 /** Threshold of the expiry warning. */
 const SOON_MS = 30 * 86_400_000;
@@ -46,10 +39,10 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
                   <Tag tone={token.refusedAt === null ? tone : 'bad'}>{slot}</Tag>{' '}
                   <code>{token.fingerprint}</code>{' '}
                   <span class="quiet">
-                    {SOURCES[token.source]}, {token.id}
+                    {TOKEN_SOURCES[token.source]}, {token.id}
                   </span>
                 </span>
-                <Proven token={token} />
+                <Verified token={token} />
               </div>
               <Line token={token} nowMs={nowMs} />
             </li>
@@ -61,11 +54,11 @@ export function TokenLine({ tokens, nowMs }: { readonly tokens: Tokens; readonly
 }
 
 /** What the platform said last. */
-function Proven({ token: { refusedAt, verifiedAt } }: { readonly token: Token }) {
+function Verified({ token: { refusedAt, verifiedAt } }: { readonly token: Token }) {
   if (refusedAt !== null) return <Tag tone="bad">refused by the platform since {moment(refusedAt)}</Tag>;
   return (
     <Tag tone={verifiedAt === null ? 'warn' : 'good'}>
-      {verifiedAt === null ? 'not verified' : `proven ${moment(verifiedAt)}`}
+      {verifiedAt === null ? 'not verified' : `verified ${moment(verifiedAt)}`}
     </Tag>
   );
 }
