@@ -122,11 +122,6 @@ export function joinFailures(all: readonly Failures[]): Failures {
   const same = all.filter((one) => (failedAtMs ?? 0) - (one.failedAtMs ?? 0) <= SAME_WITHIN_MS);
   const causes = addCauses(same);
   const begun = same.flatMap((one) => one.fromMs ?? []);
-  const isMixed = all.some(
-    (one) =>
-      (same.includes(one) && one.mixed) ||
-      (begun.length > 0 && isBetween(one.answeredAtMs, Math.min(...begun), failedAtMs)),
-  );
   const reportFailedAtMs = Math.max(0, ...all.map((one) => one.reportFailedAtMs ?? 0));
   const judged = all.flatMap((one) => one.judged ?? []);
   return {
@@ -137,7 +132,7 @@ export function joinFailures(all: readonly Failures[]): Failures {
     ...(reportFailedAtMs === 0 ? {} : { reportFailedAtMs }),
     ...(recoveredAtMs === undefined ? {} : { recoveredAtMs }),
     ...(begun.length === 0 ? {} : { fromMs: Math.min(...begun) }),
-    ...(isMixed ? { mixed: true as const } : {}),
+    ...(same.some(({ mixed }) => mixed) ? { mixed: true as const } : {}),
     ...(going.length === 0 ? {} : { row: joinRows(going) }),
     ...(ended[0] === undefined ? {} : { lastRow: ended[0] }),
     ...(Object.keys(causes).length === 0 ? {} : { causes }),
@@ -146,9 +141,6 @@ export function joinFailures(all: readonly Failures[]): Failures {
       : { judged: { calls: sumOf(judged, 'calls'), before: sumOf(judged, 'before') } }),
   };
 }
-
-const isBetween = (atMs: number | null, fromMs: number, untilMs: number | null): boolean =>
-  atMs !== null && untilMs !== null && fromMs < atMs && atMs < untilMs;
 
 const joinRows = (rows: readonly NonNullable<Failures['row']>[]): NonNullable<Failures['row']> => ({
   calls: sumOf(rows, 'calls'),

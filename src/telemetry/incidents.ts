@@ -1,7 +1,7 @@
 /** Times in which the platform failed or refused the token, kept after they are over. Pure. */
 import Type, { type Static } from 'typebox';
 import { type Frozen, recordForm } from '../lib/record.js';
-import { clockTime, costOfIncident, incidentOf, secondOf, spanOf } from '../lib/words.js';
+import { clockTime, costOfIncident, incidentOf, roughly, secondOf } from '../lib/words.js';
 import { FAILED_PARTS, type FailedPart } from '../outcome.js';
 import {
   answeredAfter,
@@ -200,7 +200,8 @@ export function recoveryOf(
   const ended = (all ?? []).flatMap(({ until, ...one }) => (until === null ? [] : { ...one, until }));
   const [last] = ended.sort((one, other) => Date.parse(other.until) - Date.parse(one.until));
   if (last === undefined || Date.parse(last.until) < nowMs - RECOVERY_TOLD_MS) return null;
-  const { part, until: at } = last;
-  const says = `Well again since ${clockTime(Date.parse(at), nowMs, secondOf)}: ${incidentOf(last)}, ${spanOf(last, nowMs)}; ${costOfIncident(last)}.`;
+  const { part, from, until: at } = last;
+  const lasted = roughly(Date.parse(at) - Date.parse(from));
+  const says = `Well again since ${clockTime(Date.parse(at), nowMs, secondOf)}, after ${lasted}: ${incidentOf(last)}; ${costOfIncident(last)}.`;
   return { part, at, says };
 }

@@ -117,7 +117,7 @@ describe('failed calls in a row', () => {
     gateway.clock.pass(MINUTE + 7 * SECOND);
     const { checks } = (await gateway.manage('POST', '/doctor')) as { checks: readonly object[] };
     const says =
-      'Well again since 12:01:07 UTC: failed calls: status 500: 4, 12:00 to 12:01 UTC (67 seconds); 4 reports failed (team-1).';
+      'Well again since 12:01:07 UTC, after 67 seconds: failed calls: status 500: 4; 4 reports failed (team-1).';
     expect(checks).toContainEqual({ name: 'calls of the platform', level: 'well', says, do: null });
     const recovered = { part: 'platform', at: new Date(NOON + 67 * SECOND).toISOString(), says };
     expect(await verdict(gateway)).toEqual({ level: 'well', recovered, findings: [] });

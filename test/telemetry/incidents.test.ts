@@ -236,7 +236,7 @@ it('the end of the last incident is told for a quarter of an hour, with what it 
   const told = (laterMs: number) => recoveryOf([{ ...INCIDENT, until: iso(NOON) }, ended], NOON + laterMs);
   expect(told(18 * MINUTE)).toEqual({
     ...{ part: 'credential', at: ended.until },
-    says: 'Well again since 12:03:00 UTC: the platform refused the token, 12:00 to 12:03 UTC (3 minutes); 1,200 reports failed (growth).',
+    says: 'Well again since 12:03:00 UTC, after 3 minutes: the platform refused the token; 1,200 reports failed (growth).',
   });
   expect(told(18 * MINUTE + 1)).toBeNull();
   expect([recoveryOf([INCIDENT], NOON), recoveryOf([], NOON), recoveryOf(null, NOON)]).toEqual([

@@ -37,12 +37,12 @@ describe('the headline', () => {
     });
   });
 
-  it('says since when it is well again', () => {
+  it('says that it is well again though reports failed', () => {
     const recovered = { part: 'platform', at: '2026-11-29T14:01:07.500Z', says: 'Calls failed.' } as const;
     const reports = { recent: 10, recentFailed: 3 };
     const verdict = { level: 'well', recovered, findings: [] } as const;
     expect(headlineOf({ verdict, reports, replicas: 1, uptimeSeconds: 3600 })).toEqual({
-      words: 'Well again since 2026-11-29 14:01:07 UTC',
+      words: 'Well again',
       tone: 'good',
     });
   });

@@ -1,6 +1,6 @@
 /** The verdict in words: how it is, which part, since when, and what it costs. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
-import { costOf, isToldByFinding, secondOf, sentence } from '../../lib/words.js';
+import { costOf, isToldByFinding, sentence } from '../../lib/words.js';
 import { moment, span } from '../ui/format.js';
 
 export type Status = AnswerTo<'GET /admin/v1/status'>;
@@ -37,8 +37,7 @@ export function headlineOf(status: Judged): { words: string; tone: Tone } {
     const parts = new Set(findings.filter((one) => one.level === level).map(({ part }) => PARTS[part]));
     return { words: `${word}: ${[...parts].join(', ')}`, tone };
   }
-  if (recovered !== undefined)
-    return { words: `Well again since ${secondOf(Date.parse(recovered.at))}`, tone };
+  if (recovered !== undefined) return { words: 'Well again', tone };
   if (status.reports.recentFailed === 0) return { words: 'All is well', tone };
   return { words: `Well; ${costOf(status)}`, tone: 'info' };
 }
