@@ -492,6 +492,17 @@ it('status tells since when it is not well once: at its only finding, else of th
   expect(await shown(finding, finding)).toMatch(/\nNot well since /);
 });
 
+it('status says that it is well again, with exit code 0', async () => {
+  const says =
+    'Well again since 12:01:07 UTC, after 67 seconds: failed calls: status 500: 4; 4 reports failed.';
+  const recovered = { part: 'platform', at: '2026-11-21T12:01:07.000Z', says };
+  const status = (await done('status --json')).json<object>();
+  const verdict = { level: 'well', recovered, findings: [] };
+  const { url } = await startRawPlatform(sends(JSON.stringify({ ...status, notes: ['a note'], verdict })));
+  const { stdout, code } = await runCli(['status'], { GATEWAY_ADMIN_URL: url, ADMIN_TOKEN: 'any' });
+  expect([code, stdout.split('\n').slice(0, 2)]).toEqual([0, [says.replace('Well', 'WELL'), 'note: a note']]);
+});
+
 it('a failed request is shown by the first six letters of its id or more, if only one begins so', async () => {
   const { key } = await newTeam(gateway, { id: 'sought', scopes: ['report:read'], advertisers: [1] });
   const ids: string[] = [];
