@@ -418,7 +418,7 @@ describe('status and audit', () => {
       /admin changed the team audited: platform calls a day \d+ → 4321 \(/,
     );
     await done('teams update audited --requests-per-minute 7 --max-concurrent 3 --max-range-days 9 --name x');
-    expect((await done('audit --limit 1')).stdout).toMatch(/ \d+ → 7,.*, and 1 more \(/);
+    expect((await done('audit --limit 1')).stdout).toMatch(/ \d+ → 7,.* and 1 more \(/);
     const [entry] = (await done('audit --action team.create --limit 1 --json')).json<
       { id: string; after: object }[]
     >();

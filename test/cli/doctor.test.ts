@@ -55,6 +55,14 @@ it('is not well when another process has no token, as status is', async () => {
   );
 });
 
+it('has the notes of status', async () => {
+  const { gateway, cli } = await open();
+  await gateway.manage('POST', '/token/stage', { token: gateway.simulator.issueToken() });
+  const note = /^note: an unverified token is pending since .*$/m;
+  const [noted = 'none'] = note.exec((await cli('status')).stdout) ?? [];
+  expect((await cli('doctor')).stdout).toContain(`\n${noted}\n`);
+});
+
 it('names differing versions of processes, also of one that reports none', async () => {
   const { gateway, cli } = await open();
   const { health } = gateway.services;
