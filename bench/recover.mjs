@@ -58,7 +58,7 @@ const first = await serve(Number(values.teams));
 const [key] = first.keys;
 for (let asked = 0; asked < Number(values.reports); asked += 8)
   await Promise.all(Array.from({ length: 8 }, (_, n) => ask(first, key, 1 + asked + n)));
-const backup = command('backup', copy);
+const backup = command('backup', copy, '--url', first.admin);
 const size = execFileSync('du', ['-sm', data], { encoding: 'utf8' }).split('\t')[0];
 
 first.child.kill('SIGKILL');

@@ -139,11 +139,11 @@ describe('rows by week or month', () => {
   });
 });
 
-it('a chart says what it draws where a line has no row', () => {
+it('a chart says what a gap in it is', () => {
   const lines = [{ values: [1, null] }, { values: [2, 3] }];
   const row = { clicks: 1, impressions: 2, reach: 3 };
   const [clicks, ctr] = [columnIn([row], 'clicks'), columnIn([row], 'ctr')];
-  expect(gapsInWords(clicks, lines, true, 'day')).toBe('A day without a row of a line is drawn as 0.');
+  expect(gapsInWords(clicks, lines, true, 'day')).toBeNull();
   expect(gapsInWords(clicks, lines, false, 'week')).toBe('A gap is a week without a row.');
   expect(gapsInWords(clicks, [{ values: [1, null] }], true, 'day')).toBe('A gap is a day without a row.');
   expect(gapsInWords(ctr, lines, false, 'day')).toBe('A gap is a day without a value.');

@@ -138,7 +138,7 @@ export function groupRows(
   };
 }
 
-/** What the chart draws where a line has no value; null: each has all. */
+/** What a gap of the chart is; null: there is none. A stack has one only where no line has a value. */
 export function gapsInWords(
   { noSum, ratio }: ReportColumn,
   lines: readonly { readonly values: readonly (number | null)[] }[],
@@ -147,8 +147,7 @@ export function gapsInWords(
 ): string | null {
   const isEmpty = (place: number) => lines.every(({ values }) => values[place] === null);
   const gaps = lines.flatMap(({ values }) => values.flatMap((value, place) => (value === null ? place : [])));
-  if (gaps.length === 0) return null;
-  if (isStacked && !gaps.every(isEmpty)) return `A ${by} without a row of a line is drawn as 0.`;
+  if (!gaps.some((place) => !isStacked || isEmpty(place))) return null;
   return `A gap is a ${by} without a ${noSum === null && ratio === null ? 'row' : 'value'}.`;
 }
 

@@ -135,7 +135,7 @@ function Lines({ metric, marks, spans, view, grouped, currency }: LinesProps) {
         by={by}
         steps={isWhole ? WHOLE : spans}
         lines={colored}
-        kind={isStacked ? (by === 'day' ? 'stacked' : 'stacked bars') : 'lines'}
+        kind={isStacked ? 'stacked bars' : 'lines'}
         height={260}
         shaded={shaded}
         partial={partial}

@@ -207,7 +207,7 @@ function optionsOf(
         const stroke = color(line.color);
         return {
           stroke,
-          width: isStacked(kind) ? (bars === undefined ? 1 : 0) : 2,
+          width: isStacked(kind) ? 0 : 2,
           points: {
             show: bars === undefined && (times.length < 3 || alone(line.values).length > 0),
             ...(times.length < 3 ? {} : { filter: () => alone(line.values) }),

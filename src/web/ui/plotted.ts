@@ -1,6 +1,6 @@
 /** What a chart draws of its lines: sums where they are stacked, gaps where there is no value. Pure. */
 
-export type Kind = 'lines' | 'stacked' | 'bars' | 'stacked bars';
+export type Kind = 'lines' | 'bars' | 'stacked bars';
 
 interface Plotted {
   readonly times: readonly number[];
@@ -8,7 +8,7 @@ interface Plotted {
   readonly kind?: Kind;
 }
 
-export const isStacked = (kind: Kind) => kind.startsWith('stacked');
+export const isStacked = (kind: Kind) => kind === 'stacked bars';
 
 /**
  * @returns the heights of each line; a stacked line is the sum of itself and all below it. Null: a gap, in a stack only where no

@@ -159,7 +159,7 @@ function Truth({ answer: { meta }, scope }: CurveProps<TruthAnswer>) {
           <Chart
             label="Days that were fetched again, by result and age"
             along="age"
-            kind="stacked"
+            kind="stacked bars"
             times={ages.map(({ ageDays }) => ageDays)}
             lines={[
               { title: 'same', color: '--c2', values: ages.map(({ same }) => same) },
