@@ -4,9 +4,9 @@ import {
   causeOf,
   describeCauses,
   type Failures,
+  isSameIncident,
   NO_FAILURES,
   ROW_OF_FAILURES,
-  SAME_WITHIN_MS,
 } from '../telemetry/failures.js';
 import { type CallReport, isFailedCall, whyFailed } from '../telemetry/trace.js';
 
@@ -30,7 +30,7 @@ export function createRecentCalls(now: () => number, answeredMs: () => number = 
     const { mixed, ...rest } = last;
     const { calls, sinceMs } = last.row ?? { calls: 0, sinceMs: nowMs };
     [before, after] = [ofMinutes.sum().all, 0];
-    const isSame = last.failedAtMs !== null && nowMs - last.failedAtMs <= SAME_WITHIN_MS;
+    const isSame = isSameIncident(last, nowMs);
     const causes = isSame ? (last.causes ?? {}) : {};
     const cause = causeOf(why);
     last = {

@@ -11,11 +11,12 @@ import {
   INCIDENTS_KEPT_MS,
   type Incident,
   Incidents,
+  lasts,
+  listed,
   minutesOf,
   noteIncidents,
   type Seen,
   spansOf,
-  wasFelt,
 } from '../telemetry/incidents.js';
 
 const DOCUMENT = 'incidents';
@@ -107,7 +108,7 @@ export function createIncidents(options: IncidentsOptions) {
       spansOf(seen).map(({ part, untilMs, cause }) => [part, untilMs, untilMs !== null && cause]),
     );
     // What an earlier process left open is over: nothing fails now.
-    if (now === '[]' && noted === null && !(await read()).some(({ until }) => until === null)) noted = now;
+    if (now === '[]' && noted === null && !(await read()).some(lasts)) noted = now;
     const isFollowed = atMs < followedUntilMs && atMs - writtenAtMs >= EVERY_MS;
     if (now === noted && !isFollowed) return;
     const next = await show(noteIncidents(await read(), seen), seen.nowMs);
@@ -119,18 +120,18 @@ export function createIncidents(options: IncidentsOptions) {
       // There is one leader.
       add: () => next,
     });
-    if (now !== noted || next.some(({ until }) => until === null)) followedUntilMs = atMs + FOLLOWED_MS;
+    if (now !== noted || next.some(lasts)) followedUntilMs = atMs + FOLLOWED_MS;
     [noted, writtenAtMs] = [now, atMs];
   };
 
   return {
     job,
-    /** Newest first; null: the store does not answer. */
+    /** In the order of `listed`; null: the store does not answer. */
     list: (): Promise<readonly Incident[] | null> =>
       readNow()
         .then((all) => show(all, clock.now()))
         .then(
-          (all) => all.filter(wasFelt).toReversed(),
+          listed,
           whenAway(() => null),
         ),
     /** Failed reports of all incidents since this time. @throws StoreUnavailable */

@@ -42,7 +42,7 @@ export const Failures = Type.Object(
     recoveredAtMs: Type.Optional(timeMs),
     fromMs: Type.Optional(
       Type.Number({
-        description: 'When the first call failed of all with less than five minutes between them.',
+        description: 'When the first call of the same incident failed.',
       }),
     ),
     row: Type.Optional(Row),
@@ -51,7 +51,7 @@ export const Failures = Type.Object(
     ),
     causes: Type.Optional(
       Type.Record(Type.String(), Type.Integer(), {
-        description: 'Failed calls by cause, of all that failed with less than five minutes between them.',
+        description: 'Failed calls of the same incident, by cause.',
       }),
     ),
     lastRow: Type.Optional(
@@ -83,8 +83,15 @@ export const NO_FAILURES: Failures = { failedAtMs: null, why: null, answeredAtMs
 /** From so many failed calls in a row there is a warning. */
 export const ROW_OF_FAILURES = 3;
 
-/** What fails again so soon is the same incident. */
-export const SAME_WITHIN_MS = 5 * 60_000;
+const SAME_WITHIN_MS = 5 * 60_000;
+/** So long after the platform answered again a failure is another incident. */
+export const APART_AFTER_MS = 2 * 60_000;
+
+/** Whether what fails at this time is of the same incident as the last failure. */
+export const isSameIncident = (last: Failures, atMs: number): boolean =>
+  last.failedAtMs !== null &&
+  atMs - last.failedAtMs <= SAME_WITHIN_MS &&
+  atMs - (answeredAfter(last) ?? atMs) < APART_AFTER_MS;
 
 /** E.g. `status 503: 20, timed out: 19`, the most frequent first; empty: none is known. */
 export function describeCauses(causes: Failures['causes'] = {}): string {
@@ -107,7 +114,8 @@ function addCauses(all: readonly Failures[]): Record<string, number> {
 export function joinFailures(all: readonly Failures[]): Failures {
   const latest = (one: Failures, other: Failures) =>
     (other.failedAtMs ?? 0) > (one.failedAtMs ?? 0) ? other : one;
-  const { failedAtMs, why } = all.reduce(latest, NO_FAILURES);
+  const last = all.reduce(latest, NO_FAILURES);
+  const { failedAtMs, why } = last;
   const answeredAtMs = Math.max(0, ...all.map((one) => one.answeredAtMs ?? 0));
   const [recoveredAtMs] = all
     .map((one) => one.recoveredAtMs ?? one.answeredAtMs ?? Number.NaN)
@@ -119,7 +127,7 @@ export function joinFailures(all: readonly Failures[]): Failures {
   const going = rows.filter(({ sinceMs }) => sinceMs >= answered);
   const ended = all.flatMap(({ lastRow }) => lastRow ?? []).sort((a, b) => b.untilMs - a.untilMs);
   // Failures of an earlier incident of another process are not of this one.
-  const same = all.filter((one) => (failedAtMs ?? 0) - (one.failedAtMs ?? 0) <= SAME_WITHIN_MS);
+  const same = all.filter((one) => one === last || isSameIncident(one, last.fromMs ?? failedAtMs ?? 0));
   const causes = addCauses(same);
   const begun = same.flatMap((one) => one.fromMs ?? []);
   const reportFailedAtMs = Math.max(0, ...all.map((one) => one.reportFailedAtMs ?? 0));

@@ -4,12 +4,12 @@ import { type Frozen, recordForm } from '../lib/record.js';
 import { clockTime, costOfIncident, incidentOf, roughly, secondOf } from '../lib/words.js';
 import { FAILED_PARTS, type FailedPart } from '../outcome.js';
 import {
+  APART_AFTER_MS,
   answeredAfter,
   describeCauses,
   type Failures,
   failingSince,
   recoveredAt,
-  SAME_WITHIN_MS,
   teamsHit,
 } from './failures.js';
 
@@ -77,7 +77,7 @@ export function spansOf(seen: Seen): readonly Span[] {
   const { lastRow, why } = failures;
   const spans: Span[] = [];
   if (isFailing(platform)) {
-    const fromMs = platformSince === null ? (failures.fromMs ?? nowMs) : Date.parse(platformSince);
+    const fromMs = failures.fromMs ?? (platformSince === null ? nowMs : Date.parse(platformSince));
     const untilMs = recoveredAt(failures);
     spans.push({
       part: 'platform',
@@ -137,7 +137,7 @@ function addSpan(
   // It is noted already.
   if (last !== undefined && untilMs !== null && untilMs <= lastUntilMs) return list;
   const until = untilMs === null ? null : isoOf(untilMs);
-  if (last === undefined || fromMs > lastUntilMs + SAME_WITHIN_MS)
+  if (last === undefined || fromMs >= lastUntilMs + APART_AFTER_MS)
     return [...list, { part, from: isoOf(fromMs), until, cause, failedReports: 0, teams: [] }];
   const from = isoOf(Math.min(fromMs, Date.parse(last.from)));
   return list.with(list.indexOf(last), { ...last, cause, from, until });
@@ -153,7 +153,7 @@ export function minutesOf({ from, until }: Pick<Incident, 'from' | 'until'>, now
 }
 
 /**
- * The only rule by which failed reports are of an incident: those of its part in its minutes. Incidents of one part are five
+ * The only rule by which failed reports are of an incident: those of its part in its minutes. Incidents of one part are two
  * minutes apart. So none counts twice, and those of all incidents and of no incident are all there are.
  * @param failed reports by the start of their minute, epoch milliseconds
  * @returns failed reports of each incident
@@ -180,6 +180,14 @@ const isoOf = (ms: number): string => new Date(ms).toISOString();
 /** Whether it was one: not if it was over within a second, and no report failed. */
 export const wasFelt = ({ from, until, failedReports }: Incident): boolean =>
   until === null || failedReports > 0 || Date.parse(until) - Date.parse(from) >= 1000;
+
+export const lasts = ({ until }: Incident): boolean => until === null;
+
+/** Those that were felt: that last before those that are over, newest first. @param all oldest first */
+export function listed(all: readonly Incident[]): readonly Incident[] {
+  const felt = all.filter(wasFelt).toReversed();
+  return [...felt.filter(lasts), ...felt.filter((one) => !lasts(one))];
+}
 
 export const Recovery = Type.Object(
   {

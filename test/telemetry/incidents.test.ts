@@ -8,6 +8,7 @@ import {
   INCIDENTS_KEPT,
   INCIDENTS_KEPT_MS,
   type Incident,
+  listed,
   minutesOf,
   noteIncidents,
   recoveryOf,
@@ -79,6 +80,17 @@ describe('an incident', () => {
     ]);
   });
 
+  it('that lasts is listed before later ones that are over, the newest first', () => {
+    const one = (atMs: number, until: string | null) => ({ ...INCIDENT, from: iso(atMs), until });
+    const [long, token, old] = [
+      one(NOON, null),
+      one(NOON + MINUTE, iso(NOON + 2 * MINUTE)),
+      one(NOON - DAY, iso(NOON - DAY + MINUTE)),
+    ];
+    const unfelt = one(NOON, iso(NOON));
+    expect(listed([old, long, unfelt, token])).toEqual([long, token, old]);
+  });
+
   it('begins with the first failure and ends with the first answer; its teams are all that were hit', () => {
     const begun = noteIncidents([], failing(MINUTE));
     expect(begun).toEqual([INCIDENT]);
@@ -88,13 +100,36 @@ describe('an incident', () => {
     expect(noteIncidents(ended, seen({ nowMs: NOON + DAY }))).toEqual(ended);
   });
 
-  it('goes on if calls fail again within five minutes, else another one begins', () => {
+  it('goes on if calls fail again within two minutes, else another one begins', () => {
     const ended = [{ ...INCIDENT, until: iso(NOON + MINUTE) }];
     const again = (atMs: number) => ({ ...failing(atMs - NOON), platformSince: iso(atMs) });
-    expect(noteIncidents(ended, again(NOON + 5 * MINUTE))).toEqual([INCIDENT]);
-    expect(noteIncidents(ended, again(NOON + 7 * MINUTE)).map(({ until }) => until)).toEqual([
+    expect(noteIncidents(ended, again(NOON + 3 * MINUTE - 1))).toEqual([INCIDENT]);
+    expect(noteIncidents(ended, again(NOON + 3 * MINUTE)).map(({ until }) => until)).toEqual([
       iso(NOON + MINUTE),
       null,
+    ]);
+  });
+
+  it('after two minutes of answers has its own beginning and causes, though the part has not been well since', () => {
+    let nowMs = NOON;
+    const [one, other] = [createRecentCalls(() => nowMs), createRecentCalls(() => nowMs)];
+    const call = (calls: typeof one, status: number) =>
+      calls.add({
+        ...{ team: 'growth', method: 'GET', durationMs: 10, attempt: 1, status },
+        outcome: status < 500 ? 'answer' : 'failed',
+      });
+    for (let count = 0; count < 3; count++) call(one, 503);
+    nowMs += SECOND;
+    call(one, 200);
+    const failures = () => joinFailures([one, other].map((each) => ({ ...each.last(), teams: [] })));
+    const noted = noteIncidents([], { ...failing(2 * SECOND), failures: failures() });
+    expect(noted).toMatchObject([{ from: iso(NOON), until: iso(NOON + SECOND), cause: 'status 503: 3' }]);
+    nowMs = NOON + 4 * MINUTE;
+    call(other, 500);
+    const again = { ...failing(4 * MINUTE), failures: failures() };
+    expect(noteIncidents(noted, again)).toMatchObject([
+      { from: iso(NOON), until: iso(NOON + SECOND), cause: 'status 503: 3' },
+      { from: iso(nowMs), until: null, cause: 'status 500: 1' },
     ]);
   });
 
