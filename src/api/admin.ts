@@ -39,20 +39,15 @@ export async function buildAdminPlane(options: PlaneOptions): Promise<FastifyIns
   await registerDocs(app, {
     title: 'dsp-gateway admin',
     description:
-      'Teams, keys, the platform token and the cache. Not for the open network. Authorize in one of two ways: with an admin token, or by the session of the console.',
+      'Teams, keys, the platform token and the cache. Not for the open network. A request is authorized in one of two ways: with an admin token, or by the session of the console.',
     version: VERSION,
     securitySchemes: {
-      bearer: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'An admin token. One of the two ways is enough.',
-      },
+      bearer: { type: 'http', scheme: 'bearer', description: 'An admin token.' },
       session: {
         type: 'apiKey',
         in: 'cookie',
         name: 'dgw_console',
-        description:
-          "The console's session, which a browser that has signed in there sends by itself. One of the two ways is enough.",
+        description: "The console's session, which a browser that has signed in there sends by itself.",
       },
     },
     plane: PLANE,

@@ -108,8 +108,6 @@ function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly
   });
 }
 
-const ONE_WAY = 'One of the three ways is enough.';
-
 export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInstance> {
   const { services } = options;
   const { config } = services;
@@ -120,16 +118,17 @@ export async function buildDataPlane(options: PlaneOptions): Promise<FastifyInst
   await registerDocs(app, {
     title: 'dsp-gateway',
     description:
-      'Cached reports of the advertising platform, with their freshness. Reports that are not listed here work in the same way. All other calls below /api/v1/ are passed through to the platform. Authorize in one of three ways: with your team key as a bearer token, with your team key as x-api-key, or by the session of the explorer.',
+      'Cached reports of the advertising platform, with their freshness. Reports that are not listed here work in the same way. All other calls below /api/v1/ are passed through to the platform. A request is authorized in one of three ways: with your team key as x-api-key, with your team key as a bearer token, or by the session of the explorer.',
     version: VERSION,
     securitySchemes: {
-      bearer: { type: 'http', scheme: 'bearer', description: `Your team key, as a bearer token. ${ONE_WAY}` },
-      apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: `Your team key. ${ONE_WAY}` },
+      bearer: { type: 'http', scheme: 'bearer', description: 'Your team key, as a bearer token.' },
+      apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'Your team key.' },
       session: {
         type: 'apiKey',
         in: 'cookie',
         name: 'dgw_explorer',
-        description: `The explorer's session, which a browser that has signed in there sends by itself; for GET and HEAD, and for all calls below /gateway/v1/. ${ONE_WAY}`,
+        description:
+          "The explorer's session, which a browser that has signed in there sends by itself; for GET and HEAD, and for all calls below /gateway/v1/.",
       },
     },
     plane: describePlane(config.routes),

@@ -1,6 +1,7 @@
 /** The documentation on a phone, and the API reference, as a browser shows them. */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { newTeam } from '../support/ask.js';
 import { visit } from '../support/browser.js';
 import { openGateway } from '../support/open-gateway.js';
 
@@ -68,6 +69,35 @@ it('a link to a heading shows it below the head of the page, on a phone too', as
   ];
   expect(heading?.y).toBeGreaterThanOrEqual(head?.height ?? Number.POSITIVE_INFINITY);
 });
+
+it('the API reference takes a key in one field, and shows no example of each error', async () => {
+  const { gateway } = await openGateway();
+  const { key } = await newTeam(gateway, { id: 'growth', advertisers: [1] });
+  for (const [url, entered] of [
+    [gateway.admin, gateway.adminToken],
+    [gateway.data, key],
+  ] as const) {
+    const { page } = await visit(`${url}/docs/api`);
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    expect(await page.locator('.auth-container').count()).toBe(1);
+    const focused = page.locator('.auth-container input:focus');
+    await focused.fill(entered);
+    await focused.press('Enter');
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    if (url !== gateway.data) continue;
+    await page.locator('.opblock-summary', { hasText: '/gateway/v1/me' }).click();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    expect(await page.locator('.live-responses-table .response-col_status').nth(1).textContent()).toBe('200');
+    const codes = await page.locator('tr[data-code]:has(.model-example:visible)').evaluateAll(codesOf);
+    expect(codes).toEqual(['200', 'default']);
+    await page.locator('.opblock-summary-get', { hasText: '/api/v1/report/campaigns/get' }).click();
+    const options = page.locator('tr[data-param-name="byDate"] option:not([value=""])');
+    await expect.poll(() => options.allTextContents()).toEqual(['1', 'true', '0', 'false']);
+  }
+});
+
+const codesOf = (rows: readonly Element[]) => rows.map((row) => row.getAttribute('data-code'));
 
 it('the API reference begins with a call at the address that the reader has, and leads to First steps', async () => {
   const { gateway } = await openGateway();

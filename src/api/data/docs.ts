@@ -99,10 +99,37 @@ export async function registerDocs(app: FastifyInstance, options: DocsOptions): 
     staticCSP: UI_POLICY,
     theme: referenceTheme(title, plane.admin),
     // BaseLayout lacks the bar that could load another document.
-    uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout' },
+    uiConfig: { docExpansion: 'list', deepLinking: false, layout: 'BaseLayout', defaultModelsExpandDepth: 0 },
+    transformSpecification: (document) => forPage(document as Document, plane.admin ? 'bearer' : 'apiKey'),
   });
   app.get('/openapi.json', { schema: DOCUMENT.schema, config: DOCUMENT.config }, async () => app.swagger());
   registerPages(app, plane.admin);
+}
+
+interface Call {
+  security?: object[];
+  readonly parameters?: readonly { readonly schema: { enum?: unknown[] } }[];
+}
+
+interface Document {
+  components: { securitySchemes: Record<string, object> };
+  security: object[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Call>>>>;
+}
+
+/**
+ * The document as its page takes it: with one way to enter a key, since it cannot send the cookie of a session, and each value of a list once.
+ * @param document changed in place
+ */
+function forPage(document: Document, name: string): object {
+  const { [name]: scheme = {} } = document.components.securitySchemes;
+  document.components.securitySchemes = { [name]: scheme };
+  const all = Object.values(document.paths).flatMap((item) => Object.values(item));
+  for (const one of [document, ...all])
+    if (one.security) one.security = one.security.filter((way) => name in way);
+  for (const { schema } of all.flatMap(({ parameters = [] }) => parameters))
+    if (schema.enum) schema.enum = [...new Set(schema.enum.map(String))];
+  return document;
 }
 
 const DOCUMENT = {

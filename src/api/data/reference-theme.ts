@@ -14,6 +14,7 @@ const STYLE = `
 .first code{overflow-wrap:anywhere;font-family:ui-monospace,Menlo,Consolas,monospace}
 .swagger-ui .info a{overflow-wrap:anywhere}
 .swagger-ui .response-col_links{display:none}
+.swagger-ui tr[data-code]:not([data-code^="2"],[data-code="429"],[data-code=default]) :is(.model-example,.headers-wrapper,.response-controls){display:none}
 .swagger-ui table.headers td{padding:.25rem .75rem .25rem 0;font:.82rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;vertical-align:top}
 .swagger-ui table.headers tbody tr td:first-of-type{padding:.25rem .9rem .25rem 0;white-space:nowrap;font-family:ui-monospace,Menlo,Consolas,monospace}
 @media(max-width:48rem){.ways{padding:.7rem 1.1rem;gap:.3rem 1rem}.ways a:first-child{margin-right:auto}.ways form{order:1;flex-basis:100%;max-width:none}.first{padding:0 1.1rem}.swagger-ui .wrapper{padding:0 .8rem}.swagger-ui .info{margin:1.5rem 0}.swagger-ui .opblock .opblock-summary-description{display:none}.swagger-ui table.headers :is(tbody,tr,td){display:block}.swagger-ui table.headers thead,.swagger-ui table.headers td:last-child{display:none}.swagger-ui table.headers tbody tr td{padding:0}.swagger-ui table.headers tbody tr td:first-of-type{padding:.6rem 0 0}}

@@ -77,17 +77,14 @@ it.each<[Plane, number, string]>([
   ['data', 3, 'one of three ways'],
   ['admin', 2, 'one of two ways'],
 ])(
-  'the document of the %s plane says that one of %i ways to authorize is enough',
+  'the document of the %s plane says that a request is authorized in one of %i ways',
   async (plane, count, says) => {
     const { info, components } = (await documentOf(plane)) as unknown as {
       info: { description: string };
-      components: { securitySchemes: Record<string, { description: string }> };
+      components: { securitySchemes: object };
     };
     expect(info.description).toContain(says);
-    const schemes = Object.values(components.securitySchemes);
-    expect(schemes).toHaveLength(count);
-    for (const { description } of schemes)
-      expect(description).toMatch(/One of the (three|two) ways is enough\.$/);
+    expect(Object.keys(components.securitySchemes)).toHaveLength(count);
   },
 );
 
