@@ -19,16 +19,16 @@ describe('the help of an error', () => {
     expect(detail + help).not.toContain('`');
   });
 
-  it('names the parameters of a query that are at fault, and not all of many', async () => {
+  it('says the correction of each fault of a query, and of five of many', async () => {
     const gateway = shared();
     const key = await gateway.addTeam();
     const asked = await gateway.call(`${REPORT}?advertiserId=x&dateFrom=never`, { key });
-    expect(problem(asked).help).toBe(
-      'Correct advertiserId and dateFrom as errors says, then send the request again.',
+    expect(problem(asked).help).toMatch(
+      /^Send advertiserId as a whole number .* at most 16 digits; send dateFrom as a calendar day .*\.$/,
     );
-    const errors = Array.from({ length: 30 }, (_, index) => ({ param: `p${index}`, message: 'bad' }));
+    const errors = Array.from({ length: 30 }, (_, index) => ({ param: `p${index}`, message: 'is bad' }));
     expect(toProblem(new GatewayError('invalid_query', { errors }), 'r').help).toBe(
-      'Correct p0, p1, p2, p3, p4 and others as errors says, then send the request again.',
+      'Correct p0, which is bad; correct p1, which is bad; correct p2, which is bad; correct p3, which is bad; correct p4, which is bad; correct the others in errors.',
     );
   });
 
@@ -98,7 +98,9 @@ describe('the help of an error', () => {
     );
     expect(await ask('dateFrom=never&dateTo=never')).toEqual({
       detail: expect.stringMatching(/^dateFrom must be .*\. \(1 of 2 faults\)$/),
-      help: 'Correct dateFrom and dateTo as errors says, then send the request again.',
+      help: expect.stringMatching(
+        /^Send dateFrom as a calendar day as YYYY-MM-DD, from .*; send dateTo as .*\d\.$/,
+      ),
     });
     const errors = [
       { param: 'p'.repeat(400), message: `must be one of ${'word, '.repeat(100)}` },

@@ -50,12 +50,12 @@ function listed(faults: readonly FieldFault[]): Pick<Problem, 'errors' | 'errorC
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
-/** Parameter names listed in `help`. */
-const MAX_NAMES = 5;
+/** Faults whose corrections `help` lists. */
+const MAX_CORRECTIONS = 5;
 /** Characters of `detail` made from a fault. */
 const MAX_FAULT = 200;
 
-/** `detail` and `help` of a list of faults: the first one, and their number. */
+/** `detail` of a list of faults: the first one, and their number. `help`: the corrections. */
 export function describeFaults([first, ...others]: readonly [FieldFault, ...FieldFault[]]): {
   readonly detail: string;
   readonly help: string;
@@ -63,21 +63,24 @@ export function describeFaults([first, ...others]: readonly [FieldFault, ...Fiel
   const more = others.length === 0 ? '' : ` (1 of ${others.length + 1} faults)`;
   const subject = first.param === '' ? 'The request' : clipName(first.param);
   const fault = shorten(`${subject} ${withoutMarks(first.message)}`, MAX_FAULT - more.length - 1);
-  const names = [...new Set([first, ...others].map(({ param }) => clipName(param)))].filter(Boolean);
+  const isOfOne = others.every(({ param }) => param === first.param);
   return {
     detail: `${fault}${/[.?!…]$/.test(fault) ? '' : '.'}${more}`,
-    help: names.length > 1 ? helpOfMany(names) : (first.help ?? correct(names[0] ?? 'the request', 'detail')),
+    help: isOfOne
+      ? (first.help ??
+        `Correct ${clipName(first.param) || 'the request'} as detail says, then send the request again.`)
+      : helpOfMany([first, ...others]),
   };
 }
 
-function helpOfMany(names: readonly string[]): string {
-  const rest = names.length > MAX_NAMES ? ['others'] : [];
-  const listed = [...names.slice(0, MAX_NAMES), ...rest];
-  return correct(`${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}`, 'errors');
-}
-
-function correct(what: string, by: 'detail' | 'errors'): string {
-  return `Correct ${what} as ${by} says, then send the request again.`;
+function helpOfMany(faults: readonly FieldFault[]): string {
+  const listed = faults.slice(0, MAX_CORRECTIONS).map(({ param, message, help }) => {
+    const correction = help ?? `correct ${clipName(param) || 'the request'}, which ${withoutMarks(message)}`;
+    return shorten(correction.charAt(0).toLowerCase() + correction.slice(1).replace(/[.?]$/, ''), MAX_FAULT);
+  });
+  const rest = faults.length > MAX_CORRECTIONS ? ['correct the others in errors'] : [];
+  const text = [...new Set([...listed, ...rest])].join('; ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** Cuts between words. */
