@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { describedGateway } from '../api/openapi/described-gateway.js';
 import { compile, generateTypes, neverIn, newApp } from '../api/openapi/generated-types.js';
+import { failingFirst } from '../support/failing-first.js';
 import { ROOT } from '../support/processes.js';
 
 const run = promisify(execFile);
@@ -50,7 +51,7 @@ const UNDESCRIBED = `export interface operations {
   getThing: { responses: { 200: { content: { 'application/json': Record<string, never> } } } };
 }`;
 
-it('the example of the docs compiles strictly against what it is generated from, and runs; others do not', {
+it('the example of the docs compiles strictly against what it is generated from, runs and repeats; others do not', {
   timeout: PATIENCE_MS,
 }, async () => {
   const { gateway, data, admin } = await describedGateway();
@@ -64,10 +65,14 @@ it('the example of the docs compiles strictly against what it is generated from,
   const programs = {
     'client.ts': program,
     'operator.ts': OPERATOR,
-    'wrong-question.ts': program.replace("byDate: '1'", "byDate: 'yes'"),
-    'wrong-names.ts': program.replace("byDate: '1', _period:", "byDat: '1', _period: 'today', _perid:"),
+    'text.ts': program.replace('byDate: 1', "byDate: '1'"),
+    'several.ts': `import type { paths } from './gateway.js';
+      type Query = NonNullable<paths['/gateway/v1/changes']['get']['parameters']['query']>;
+      export const all: Query[] = [{ advertiserId: 1, rows: 1 }, { advertiserId: [1, 2] }, { advertiserId: '1,2', rows: '1' }];`,
+    'wrong-question.ts': program.replace('byDate: 1', "byDate: 'yes'"),
+    'wrong-names.ts': program.replace('byDate: 1, _period:', "byDat: '1', _period: 'today', _perid:"),
     'added-name.ts': program
-      .replace("byDate: '1'", "byCreative: '1'")
+      .replace('byDate: 1', "byCreative: '1'")
       .replace('satisfies Query', "satisfies Query & { byCreative?: '1' }"),
     'columns.ts': program.replace(
       'Number(first?.spent)',
@@ -95,6 +100,12 @@ it('the example of the docs compiles strictly against what it is generated from,
   const env = { PATH: process.env.PATH, GATEWAY_URL: data.url, DSP_GATEWAY_KEY: await gateway.addTeam() };
   const { stdout } = await run(process.execPath, ['client.js'], { cwd: folder, env });
   expect(stdout).toMatch(/^7 rows, as of 2026-11-21T12:00:\d\d\.\d{3}Z \{/);
+  const failing = await failingFirst([502, 503]);
+  const repeated = run(process.execPath, ['client.js'], {
+    cwd: folder,
+    env: { ...env, GATEWAY_URL: failing.url },
+  });
+  expect([(await repeated).stdout.slice(0, 6), failing.statuses]).toEqual(['1 rows', []]);
   const refused = run(process.execPath, ['client.js'], {
     cwd: folder,
     env: { ...env, DSP_GATEWAY_KEY: 'nonsense' },

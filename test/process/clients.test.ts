@@ -1,12 +1,11 @@
 /** docs/clients.md: examples are taken from the page and run against a gateway with a simulated platform. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newTeam } from '../support/ask.js';
+import { failingFirst } from '../support/failing-first.js';
 import { type OpenGateway, openGateway } from '../support/open-gateway.js';
 import { ROOT, tempFolder } from '../support/processes.js';
 
@@ -45,22 +44,6 @@ async function run(program: string, file: string, text: string, advertiser: stri
   return { lines: stdout.trim().split(/\r?\n/), stderr, code };
 }
 
-/** A gateway that fails with these statuses first, and then answers. Ended with the test. */
-async function failingFirst(statuses: number[], code = 'failed', retryAfter = '1') {
-  const row = { date: '2026-10-01', impressions: 1, clicks: 1, spent: 1.5 };
-  const server = createServer((request, response) => {
-    const status = statuses.shift();
-    const headers = { 'content-type': 'application/json', 'retry-after': retryAfter };
-    if (status !== undefined)
-      response.writeHead(status, headers).end(JSON.stringify({ code, title: 'Failed', help: 'Read.' }));
-    else if (request.url?.includes('_format=ndjson')) response.end(`${JSON.stringify(row)}\n`);
-    else response.writeHead(200, headers).end(JSON.stringify({ data: [row], meta: {} }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, statuses };
-}
-
 const REPEATING: readonly [string, string, string, string][] = [
   ['Node', 'node', 'report.mjs', 'js'],
   ['Python', 'python3', 'report.py', 'python'],
@@ -72,7 +55,7 @@ it.each(REPEATING)(
     const { url, statuses } = await failingFirst([504, 504], 'not_cached');
     const { stderr, code } = await run(program, file, recipe(language), '1', url);
     expect([code, statuses]).toEqual([1, [504]]);
-    expect(stderr).toContain('not_cached: Read.');
+    expect(stderr.trim()).toBe('not_cached: Failed.\nRead.');
   },
 );
 
@@ -82,7 +65,7 @@ it.each(REPEATING)(
     const { url, statuses } = await failingFirst([429, 429], 'upstream_budget_exhausted', '14815');
     const { stderr, code } = await run(program, file, recipe(language), '1', url);
     expect([code, statuses]).toEqual([1, [429]]);
-    expect(stderr).toContain('upstream_budget_exhausted: Read.');
+    expect(stderr.trim()).toBe('upstream_budget_exhausted: Failed.\nRead.');
   },
 );
 
@@ -92,6 +75,18 @@ it.each(REPEATING)(
     const { url, statuses } = await failingFirst([502, 504, 503]);
     const { lines, code } = await run(program, file, recipe(language), '1', url);
     expect([code, statuses, lines.at(-1)]).toEqual([0, [], '2026-10-01,1,1,1.5']);
+  },
+);
+
+it.each(REPEATING)(
+  'the example for %s says each fault of a request',
+  async (_what, program, file, language) => {
+    const text = recipe(language).replace(/byDate(: |=)1/, "byDate$1'x'");
+    const { stderr, code } = await run(program, file, text, 'x');
+    expect(stderr).toMatch(
+      /^invalid_query: .* \(1 of 2 faults\)\n {2}advertiserId must .*\n {2}byDate must .*\nSend .*; .*\.\n$/,
+    );
+    expect(code).toBe(1);
   },
 );
 
@@ -105,8 +100,10 @@ describe('the example for Node', () => {
 
   it('says why there is nothing', async () => {
     const { stderr, code } = await run('node', 'report.mjs', recipe('js'), '2');
-    expect(stderr).toContain('advertiser_forbidden: Choose one of the advertisers of your team');
-    expect(code).not.toBe(0);
+    expect(stderr).toMatch(
+      /^advertiser_forbidden: The team .*\nChoose one of the advertisers of your team \(1\).*\n$/,
+    );
+    expect(code).toBe(1);
   });
 });
 
@@ -125,7 +122,9 @@ describe('the example for Python', () => {
   it('says why there is nothing', async () => {
     const { stderr, code } = await run('python3', 'report.py', recipe('python'), '2');
     expect([stderr.trim(), code]).toEqual([
-      expect.stringMatching(/^advertiser_forbidden: Choose one of the advertisers of your team \(1\)/),
+      expect.stringMatching(
+        /^advertiser_forbidden: The team .*\nChoose one of the advertisers of your team \(1\)/,
+      ),
       1,
     ]);
   });

@@ -209,7 +209,9 @@ export const getPin = history('getPin', 'key', 'GET /gateway/v1/pins/:id', {
   path: { id: 'Id of a pin.' },
   query: Type.Object({
     _format: Type.Optional(Type.Enum(['json', 'csv', 'ndjson'])),
-    _bom: Type.Optional(Type.Enum(['0', '1'], { description: '1: start a CSV with a byte order mark.' })),
+    _bom: Type.Optional(
+      Type.Enum(['0', '1', 0, 1], { description: '1: start a CSV with a byte order mark.' }),
+    ),
   }),
   headers: ['if-none-match'],
   answers: {
@@ -343,7 +345,7 @@ export const getChanges = history('getChanges', 'key', 'GET /gateway/v1/changes'
     cursor: Type.Optional(text('stream-cursor of the last live answer.')),
     endpoint: Type.Optional(text('Reports of this endpoint only.')),
     advertiserId: Type.Optional(
-      Type.Union([Type.String(), Type.Array(Type.String())], {
+      Type.Union([Type.String(), Type.Integer(), Type.Array(Type.Union([Type.String(), Type.Integer()]))], {
         description: 'Reports of these advertisers only: repeated, or with commas.',
       }),
     ),
@@ -351,7 +353,9 @@ export const getChanges = history('getChanges', 'key', 'GET /gateway/v1/changes'
       Type.String({ description: 'Reports with this split only.', examples: ['date,campaign'] }),
     ),
     series: Type.Optional(text('One report only: value.series of a message.')),
-    rows: Type.Optional(Type.Enum(['0', '1'], { description: '1: each message has the rows of its day.' })),
+    rows: Type.Optional(
+      Type.Enum(['0', '1', 0, 1], { description: '1: each message has the rows of its day.' }),
+    ),
   }),
   headers: ['if-none-match'],
   answers: {

@@ -72,7 +72,7 @@ export const putWatch = reports('putWatch', 'key', 'PUT /gateway/v1/watches/:id'
   summary: 'Have the gateway read the days of a report by itself, or see what that costs',
   path: IN_PATH,
   query: Type.Object({
-    dryRun: Type.Optional(Type.Enum(['0', '1'], { description: '1: answer the price, keep nothing.' })),
+    dryRun: Type.Optional(Type.Enum(['0', '1', 0, 1], { description: '1: answer the price, keep nothing.' })),
   }),
   body: closed(
     {

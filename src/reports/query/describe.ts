@@ -7,7 +7,7 @@ import { PERIOD_WORDS } from './period.js';
 
 const KINDS: Readonly<Record<Kind, TSchema>> = {
   int: Type.Integer({ minimum: 1, description: 'At most 16 digits, such as 1.', examples: [1] }),
-  flag: words(['1', 'true', '0', 'false'], '1 or true: on. 0, false or absent: off.', '1'),
+  flag: switched(['1', 'true', '0', 'false', 1, true, 0, false], '1 or true: on. 0, false or absent: off.'),
   date: Type.String({
     format: 'date',
     description: 'YYYY-MM-DD, such as 2026-11-01.',
@@ -40,7 +40,7 @@ function described(
   return all.length === 0 ? schema : { ...schema, description: all.join(' ') };
 }
 
-const flag = (description: string) => Type.Optional(words(['1', '0'], description, '1'));
+const flag = (description: string) => Type.Optional(switched(['1', '0', 1, 0], description));
 
 const OWN = {
   _format: Type.Optional(words(FORMATS, 'Overrides the accept header.', 'csv')),
@@ -309,6 +309,11 @@ export const ANSWER = Type.Object(
   { data: Type.Array(Row), meta: Meta },
   { title: 'Report', examples: [EXAMPLE] },
 );
+
+/** @param allowed numbers and booleans, too: a typed client takes them, and they are the same text in a query */
+function switched(allowed: readonly (string | number | boolean)[], description: string) {
+  return Type.Unsafe({ enum: allowed, description, examples: ['1'] });
+}
 
 function words(allowed: readonly string[], description: string, example: string) {
   return Type.Enum([...allowed], { type: 'string', description, examples: [example] });
