@@ -157,6 +157,18 @@ it('the loader says what it has loaded, which days changed, and that it waits', 
   expect((await ended)[0]).toBe(0);
 });
 
+it('the loader does not tell once more the days that it has loaded, whose first reading the feed tells later', async () => {
+  const scene = await liveScene({}, '&byCampaign=1');
+  const before = await scene.now();
+  const program = await recipe('python3', 'follow.py');
+  const file = join(await tempFolder(), 'facts.db');
+  const load = () => python([program, file, FIRST, LAST], environment(scene));
+  const loaded = (await load()).stdout;
+  await scene.gateway.services.settled();
+  expect(await scene.now()).not.toBe(before);
+  expect(loaded + (await load()).stdout).not.toMatch(/^2026-/m);
+});
+
 it('the loader removes days that are deleted, and starts anew where its offset is lost', async () => {
   const scene = await liveScene({}, '&byCampaign=1');
   await scene.ask(RANGE);

@@ -48,7 +48,7 @@ const PROBLEM = Type.Object(
         Type.Object({ from: Type.String({ format: 'date' }), to: Type.String({ format: 'date' }) }),
         {
           description:
-            'Of a report by date while the platform fails: the periods whose days are answered from the cache, newest first, at most 5.',
+            'Of a report by date while the platform fails, or the team has used up its platform calls of the day: the periods whose days are answered from the cache, newest first, at most 5.',
         },
       ),
     ),
