@@ -30,10 +30,10 @@ export function errorsPage(): string {
 | \`code\` | for programs; one of the table below |
 | \`status\`, \`title\` | belong to the code |
 | \`detail\` | for people: what is wrong with this request |
-| \`help\` | for people: what to do next, in one sentence. Without a valid key it is the one of the table below, or for a 404 an address that is near; with one it gives names, of the team's own scopes and advertisers alone |
+| \`help\` | for people: what to do next, in one sentence; of several faults the corrections, of the first five. Without a valid key it is the one of the table below, or for a 404 an address that is near; with one it gives names, of the team's own scopes and advertisers alone |
 | \`errors\` | \`[{"param","message"}]\`, one for each fault of a query or body |
 | \`upstream\` | with \`upstream_rejected\`: the platform's own words, at most 1 KiB |
-| \`known\` | \`[{"from","to"}]\`: of a report by date that the platform failed to complete, the periods whose days are answered from the cache, newest first, at most 5; absent if there is none. \`help\` names the first as a request |
+| \`known\` | \`[{"from","to"}]\`: of a report by date that the platform failed to complete, or that needs more platform calls than the team has left today (\`upstream_budget_exhausted\`), the periods whose days are answered from the cache, newest first, at most 5; absent if there is none. \`help\` names the first as a request |
 | \`type\` | the code's page, on the gateway itself |
 | \`requestId\` | to be told to the operator; the same as \`x-request-id\` |
 
