@@ -208,6 +208,9 @@ function failingCalls(
   };
 }
 
+/** As many as open the circuit by default, which counts neither the calls of checks nor those of other processes. */
+const MOST_IN_ROW = 10;
+
 const PLATFORM: readonly Condition[] = [
   {
     ...{ part: 'platform', text: 'answers in pages', level: 'warning' },
@@ -245,7 +248,7 @@ const PLATFORM: readonly Condition[] = [
     alert: 'DspGatewayPlatformLimits',
   },
   failingCalls('most calls fail', {
-    limit: { share: 0.5, ofAtLeast: 20, inRow: null },
+    limit: { share: 0.5, ofAtLeast: 20, inRow: MOST_IN_ROW },
     level: 'not well',
     alert: 'DspGatewayPlatformMostlyFails',
     gauge: {

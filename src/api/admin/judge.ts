@@ -39,11 +39,22 @@ export async function judge(
 export async function notesOf(options: JudgeOptions): Promise<readonly string[]> {
   const processes = options.health.processes();
   return [
+    ...describeWentBack(options.keeper.vault()),
     ...describePending(options.keeper.vault()),
     ...(await describeLimited(options, processes)),
     ...joinRefused(processes.flatMap((one) => one.refusedKeys))
       .slice(0, SHOWN_REFUSED)
       .map(describeRefused),
+  ];
+}
+
+/** @returns nothing unless an older token is in use again because the platform refused its successor */
+function describeWentBack({ active, previous }: Vault): readonly string[] {
+  if (active === null || active.refusedAt !== null || !previous?.refusedAt) return [];
+  if (previous.createdAt <= active.createdAt) return [];
+  const [added, refused] = [previous.createdAt, previous.refusedAt].map((at) => minuteOf(Date.parse(at)));
+  return [
+    `the gateway runs on the previous token ${active.fingerprint} again: the platform refused ${previous.fingerprint}, added ${added}, at ${refused} (to replace it: dsp-gateway token rotate)`,
   ];
 }
 

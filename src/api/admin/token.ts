@@ -57,10 +57,11 @@ export function registerToken(
   serve(app, activateToken, async ({ body, actor }) =>
     show(await rotation.activate(body.force ?? false, actor)),
   );
-  serve(app, rollbackToken, async ({ body, actor }): Promise<AnswerOf<typeof rollbackToken>> => {
-    const after = await rotation.rollback(body.force ?? false, actor);
-    const refusedAt = after.active?.refusedAt ?? null;
-    return refusedAt === null ? show(after) : { ...show(after), warning: refusedBefore(refusedAt) };
+  serve(app, rollbackToken, async ({ body, actor }, { raw }): Promise<AnswerOf<typeof rollbackToken>> => {
+    const after = await rotation.rollback(body.force ?? false, actor, goneSignal(raw));
+    const { refusedAt = null, verifiedAt = null } = after.active ?? {};
+    if (refusedAt === null && verifiedAt !== null) return show(after);
+    return { ...show(after), warning: refusedAt === null ? NOT_VERIFIED : refusedBefore(refusedAt) };
   });
   serve(app, discardToken, async ({ actor }) => show(await rotation.discard(actor)));
   serve(app, resealToken, ({ actor }) => reseal(actor, options));
@@ -75,6 +76,9 @@ export function registerToken(
     return show(await rotation.rotate(token, body.force ?? false, actor, goneSignal(raw)));
   });
 }
+
+const NOT_VERIFIED =
+  'This token could not be verified now. If the platform refuses it, roll back again, or rotate to another token.';
 
 const refusedBefore = (at: string) =>
   `The platform refused this token at ${at}. If it still does, only cached reports are served: roll back again, or rotate to another token.`;

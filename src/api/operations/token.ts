@@ -33,7 +33,7 @@ const Tokens = titled('Tokens', {
 });
 const RolledBack = titled('TokensRolledBack', {
   ...Tokens.properties,
-  warning: Type.Optional(text('The platform had refused the token that is active again.')),
+  warning: Type.Optional(text('The platform refused the token that is active again, or it is not verified.')),
 });
 
 const describe = operations('token');
@@ -72,12 +72,14 @@ export const activateToken = describe('activateToken', 'owner', 'POST /admin/v1/
 });
 
 export const rollbackToken = describe('rollbackToken', 'owner', 'POST /admin/v1/token/rollback', {
-  summary: 'Go back to the previous token',
+  summary: 'Verify the previous token and go back to it',
   body: closed({
-    force: Type.Optional(Type.Boolean({ description: 'Also to a token that the platform has refused.' })),
+    force: Type.Optional(
+      Type.Boolean({ description: 'Also to a token that the platform refuses, or that cannot be verified.' }),
+    ),
   }),
   answer: RolledBack,
-  problems: ['conflict'],
+  problems: ['conflict', 'verification_failed'],
 });
 
 export const discardToken = describe('discardToken', 'owner', 'POST /admin/v1/token/discard', {

@@ -228,13 +228,15 @@ export function createCredential(options: CredentialOptions) {
     },
   });
 
-  async function proveActive(targets: readonly string[]): Promise<TokenProof> {
+  /** A refused token is replaced as by a request, and the new one is proven once. */
+  async function proveActive(targets: readonly string[], mayReplace = true): Promise<TokenProof> {
     const { id, secret } = keeper.active();
     const proof = await probeInTurn(secret, targets, (target) =>
       probeToken(target, secret, { ...ask, onCall, saysError: options.saysError }),
     );
-    if (proof.outcome !== 'unknown') evidence.note(id, proof.outcome);
-    return proof;
+    if (proof.outcome === 'accepted') evidence.note(id, 'accepted');
+    if (proof.outcome !== 'refused' || !(await tokenRecovery.refused(id)) || !mayReplace) return proof;
+    return proveActive(targets, false);
   }
 
   /** Plants the token of way 1, or mints one by way 2 if none is active. Without either, the gateway waits for an operator. */

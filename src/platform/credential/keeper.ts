@@ -16,6 +16,7 @@ import {
   EMPTY_VAULT,
   isOver,
   KnownToken,
+  SLOTS,
   type Slot,
   showToken,
   type Token,
@@ -149,6 +150,6 @@ const shown = (vault: Vault) => eachSlot((slot) => showToken(vault[slot]));
 
 /** The token that entered or left a slot. */
 function subjectOf(before: Vault, after: Vault): string {
-  const changed = after.active !== before.active ? after.active : (after.pending ?? before.pending);
-  return changed?.id ?? 'vault';
+  const slot = SLOTS.find((one) => after[one] !== before[one]);
+  return (slot && (after[slot] ?? before[slot])?.id) ?? 'vault';
 }

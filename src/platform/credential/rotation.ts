@@ -3,7 +3,7 @@ import { TOKEN_REQUEST } from '../../config/secret.js';
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../lib/clock.js';
 import { timeoutSignal } from '../../lib/time.js';
-import type { Actor } from '../../telemetry/audit.js';
+import { type Actor, GATEWAY_ACTOR } from '../../telemetry/audit.js';
 import { within } from '../deadline.js';
 import type { VaultKeeper } from './keeper.js';
 import type { Minted } from './mint.js';
@@ -12,6 +12,7 @@ import {
   createToken,
   discard,
   hasSeen,
+  markTried,
   markVerified,
   type NewToken,
   noPending,
@@ -26,6 +27,7 @@ import {
   NOT_ANSWERED,
   NOT_ASKED,
   proveToken,
+  REFUSED,
   unanswered,
   type VerifyOptions,
 } from './verify-token.js';
@@ -109,24 +111,68 @@ export class Rotation {
       if (id !== undefined && vault.pending?.id !== id) throw superseded();
       return activate(vault, force, this.options.clock.now());
     };
-    return this.#moveOrNote('token.activate', actor, step, id ?? this.options.keeper.vault().pending?.id);
+    const { keeper } = this.options;
+    return this.#orNote('token.activate', actor, id ?? keeper.vault().pending?.id, () =>
+      keeper.move('token.activate', actor, step),
+    );
   }
 
-  rollback(force: boolean, actor: Actor): Promise<Vault> {
-    const step = (vault: Vault) => rollback(vault, force, this.options.clock.now());
-    return this.#moveOrNote('token.rollback', actor, step, this.options.keeper.vault().previous?.id);
+  /**
+   * Goes back to the previous token, if the platform accepts it now.
+   * @param force also if it does not; the token is then not verified, or refused
+   * @throws GatewayError `conflict`, `verification_failed`: the active token stays. StoreUnavailable
+   */
+  rollback(force: boolean, actor: Actor, caller?: AbortSignal): Promise<Vault> {
+    const { keeper, clock } = this.options;
+    const before = keeper.vault();
+    const id = before.previous?.id;
+    const back = (vault: Vault): Vault => {
+      refuseGone(caller);
+      if (vault.previous?.id !== id) throw superseded();
+      return rollback(vault, force, clock.now());
+    };
+    return this.#orNote('token.rollback', actor, id, async () => {
+      const { outcome, ...why } = await this.#tryPrevious(back(before), force, caller);
+      return keeper.move(
+        'token.rollback',
+        actor,
+        (vault) => markTried(back(vault), 'active', outcome, clock.now()),
+        why,
+      );
+    });
+  }
+
+  /** @param vault with it as the active one. @throws GatewayError `verification_failed` unless accepted or forced */
+  async #tryPrevious({ active, previous }: Vault, force: boolean, caller?: AbortSignal) {
+    // That it was minted proves nothing any more.
+    const token = { ...(active as Token), source: 'staged' } as const;
+    try {
+      const { target, reason } = await this.#inTime(caller, (signal) =>
+        proveToken(token, previous, !force, this.options, signal),
+      );
+      return { outcome: 'accepted', proof: { call: target, reason, reportsCompared: 0 } } as const;
+    } catch (error) {
+      if (!isUnverified(error)) throw error;
+      refuseGone(caller);
+      const outcome = error.options.internal === REFUSED ? 'refused' : 'unknown';
+      if (force) return { outcome } as const;
+      const mark = (vault: Vault) =>
+        vault.previous?.id === token.id ? markTried(vault, 'previous', outcome, this.options.clock.now()) : vault;
+      if (outcome === 'refused') await this.options.keeper.move('token.refused', GATEWAY_ACTOR, mark);
+      throw notBack(error, token);
+    }
   }
 
   /** A refused step is audited too. @param id of the token that it is about; undefined: there is none */
-  async #moveOrNote(
+  async #orNote(
     action: string,
     actor: Actor,
-    step: (vault: Vault) => Vault,
-    id?: string,
+    id: string | undefined,
+    step: () => Promise<Vault>,
   ): Promise<Vault> {
     const { keeper } = this.options;
     try {
-      return await keeper.move(action, actor, step);
+      return await step();
     } catch (error) {
       if (error instanceof GatewayError && error.status === 409)
         await keeper.note(action, actor, id ?? 'vault', { failed: true, reason: error.options.detail });
@@ -236,6 +282,17 @@ function mintedInVain({ options }: GatewayError): GatewayError {
     ...options,
     detail: options.detail?.replace('the token is pending', 'the new token was discarded') ?? '',
     help: 'Repeat when the platform answers again.',
+  });
+}
+
+function notBack({ options }: GatewayError, { fingerprint }: Token): GatewayError {
+  const { detail = '', internal } = options;
+  const hasRefused = internal === REFUSED;
+  return new GatewayError('verification_failed', {
+    detail: detail
+      .replace('the token is pending, nothing was activated', 'the active token stays in use')
+      .replace(/\b([Tt])he token\b/, `$1he previous token ${fingerprint}`),
+    help: `${hasRefused ? 'Give another token by POST /admin/v1/token/rotate' : 'Repeat when the platform answers'}. Or repeat with "force": true to go back to it all the same.`,
   });
 }
 

@@ -33,7 +33,7 @@ export interface Token extends Frozen<Static<typeof KnownToken>> {
   readonly secret: string;
 }
 
-const SLOTS = ['active', 'pending', 'previous'] as const;
+export const SLOTS = ['active', 'pending', 'previous'] as const;
 export type Slot = (typeof SLOTS)[number];
 
 export interface Vault {
@@ -125,6 +125,24 @@ export function markRefused(vault: Vault, tokenId: string, nowMs: number): Vault
   const { active } = vault;
   if (active?.id !== tokenId || active.refusedAt !== null) return vault;
   return { ...vault, active: { ...active, refusedAt: new Date(nowMs).toISOString() } };
+}
+
+/** Records what a call with a token brought just now; `unknown`: it is not verified any more. */
+export function markTried(
+  vault: Vault,
+  slot: Slot,
+  outcome: 'accepted' | 'refused' | 'unknown',
+  nowMs: number,
+): Vault {
+  const token = vault[slot];
+  if (token === null) return vault;
+  const at = new Date(nowMs).toISOString();
+  const marks = {
+    accepted: { verifiedAt: at, refusedAt: null },
+    refused: { refusedAt: token.refusedAt ?? at },
+    unknown: { verifiedAt: null },
+  };
+  return { ...vault, [slot]: { ...token, ...marks[outcome] } };
 }
 
 /** Makes the pending token the active one; the active one becomes previous. */

@@ -128,7 +128,7 @@ function Rotation({ tokens, entries, processes, refresh }: RotationProps) {
           <Holders {...holders} />
         </Step>
         <Step title="Undo" mark="quiet" number={5} fault={faultOf('rollback')}>
-          <Undo {...props} />
+          <Undo {...props} fault={faultOf('rollback')} />
         </Step>
       </ol>
     </Card>
@@ -271,24 +271,27 @@ function ActivateStep({ tokens: { pending, active }, take, busy, fault }: FaultP
   );
 }
 
-function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
+function Undo({ tokens: { previous, active }, take, busy, fault }: FaultProps) {
   if (previous === null || active === null)
     return (
       <p class="quiet">After a rotation the previous token stays here until it expires, for a rollback.</p>
     );
+  const isForced = previous.refusedAt !== null || fault !== null;
   return (
     <p class="row">
       <span class="quiet">
         Swaps the two tokens: <code>{previous.fingerprint}</code> becomes active,{' '}
-        <code>{active.fingerprint}</code> previous.
+        <code>{active.fingerprint}</code> previous, if the platform accepts the first.
       </span>
       <ConfirmButton
         label={
-          previous.refusedAt === null
-            ? 'Roll back to the previous token'
-            : 'Roll back to a token that was refused'
+          previous.refusedAt !== null
+            ? 'Roll back to a token that was refused'
+            : isForced
+              ? 'Roll back without verification'
+              : 'Roll back to the previous token'
         }
-        grave={previous.refusedAt !== null}
+        grave={isForced}
         disabled={busy !== null}
         question={
           <p>
@@ -303,7 +306,7 @@ function Undo({ tokens: { previous, active }, take, busy }: PartProps) {
             )}
           </p>
         }
-        act={() => take('rollback', previous.refusedAt === null ? {} : { force: true })}
+        act={() => take('rollback', isForced ? { force: true } : {})}
       />
     </p>
   );

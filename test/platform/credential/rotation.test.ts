@@ -60,6 +60,58 @@ it('a step that is refused is in the audit, with its reason', async () => {
   ]);
 });
 
+describe('a rollback', () => {
+  async function rotated() {
+    const scene = await openActive();
+    await scene.rotation.rotate(staged(scene.simulator.issueToken()), false, ALICE);
+    const { active, previous } = scene.keeper.vault();
+    return { ...scene, active, previous };
+  }
+
+  it('calls the platform with the previous token, and tells when it accepted it', async () => {
+    const { rotation, simulator, previous, clock } = await rotated();
+    clock.advance(60_000);
+    simulator.clearCalls();
+    const { active } = await rotation.rollback(false, ALICE);
+    expect(simulator.calls.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${previous?.secret}`]);
+    expect(active).toMatchObject({ id: previous?.id, verifiedAt: '2026-11-21T12:01:00.000Z' });
+  });
+
+  it('to a token that the platform has revoked meanwhile is refused and audited, and the active one stays', async () => {
+    const scene = await rotated();
+    const { rotation, simulator, keeper, active, previous } = scene;
+    simulator.revoke(previous?.secret);
+    const detail = `The platform refused the previous token ${previous?.fingerprint}; the active token stays in use.`;
+    await expect(rotation.rollback(false, ALICE)).rejects.toMatchObject({
+      code: 'verification_failed',
+      options: { detail, help: expect.stringContaining('"force": true') },
+    });
+    expect(keeper.vault()).toMatchObject({ active, previous: { refusedAt: '2026-11-21T12:00:00.000Z' } });
+    const last = (await scene.audit()).slice(-2);
+    expect(last.map(({ action, subject }) => [action, subject])).toEqual([
+      ['token.refused', previous?.id],
+      ['token.rollback', previous?.id],
+    ]);
+    expect(last[1]?.after).toEqual({ failed: true, reason: detail });
+    const forced = await rotation.rollback(true, ALICE);
+    expect(forced.active).toMatchObject({ id: previous?.id, refusedAt: '2026-11-21T12:00:00.000Z' });
+  });
+
+  it('while the platform fails is refused; by force the token is active, and not verified', async () => {
+    const { rotation, simulator, keeper, active, previous } = await rotated();
+    simulator.fault({ kind: 'status', status: 503, times: 2 });
+    await expect(rotation.rollback(false, ALICE)).rejects.toMatchObject({
+      code: 'verification_failed',
+      options: {
+        detail: `The previous token ${previous?.fingerprint} could not be verified (the platform answered the probe with status 503); the active token stays in use.`,
+      },
+    });
+    expect(keeper.vault()).toMatchObject({ active, previous });
+    const forced = await rotation.rollback(true, ALICE);
+    expect(forced.active).toMatchObject({ id: previous?.id, verifiedAt: null, refusedAt: null });
+  });
+});
+
 describe('a verification', () => {
   it('asks the platform with the pending token', async () => {
     const { rotation, simulator } = await openActive();
