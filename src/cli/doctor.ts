@@ -1,5 +1,6 @@
 /** `dsp-gateway doctor`: checks of everything the gateway needs, with remedies. */
 import { runDoctor } from '../api/operations/overview.js';
+import { momentIn } from '../lib/words.js';
 import { notWell, skipped, warning } from '../telemetry/checks.js';
 import { ADMIN_PLANE, type Admin, type ClientOptions, openAdmin } from './client.js';
 import { CommandError, EXIT, Unanswered, Unreachable } from './command-error.js';
@@ -30,7 +31,9 @@ export const addDoctorCommand = command<ClientOptions>({
       : await (await import('./doctor/here.js')).checkHere(env, asked.reached);
     const checks = [...here, ...asked.checks];
     const level = worstOf(checks.map((check) => check.level));
-    show(withColours(terminal), options, { level, checks, notes: asked.notes }, describe);
+    show(withColours(terminal), options, { level, checks, notes: asked.notes }, (all) =>
+      describe(all, terminal.nowMs()),
+    );
     // The gateway was not checked.
     if (asked.denied && level !== 'not well') throw new CommandError('', EXIT.denied);
     endWith(level);
@@ -94,15 +97,27 @@ interface Checked {
   readonly notes: readonly string[];
 }
 
-/** One line per check, and its remedy below. */
-function describe({ checks, level, notes }: Checked): string {
+/** The verdict, what is wrong, the notes, and then what is well. */
+function describe({ checks, level, notes }: Checked, nowMs: number): string {
   const marks = checks.map((check) => MARKS[check.level] ?? check.level.toUpperCase());
   const width = Math.max(...marks.map((mark) => mark.length));
-  const lines = checks.map((check, at) => {
-    const advice = check.do === null ? '' : `\n${' '.repeat(width + 2)}do: ${plainLine(check.do)}`;
-    return `${(marks[at] ?? '').padEnd(width)}  ${check.name}: ${plainLine(check.says)}${advice}\n`;
-  });
+  const isFine = ({ level }: Check) => level === 'well' || level === 'skipped';
+  const lineOf = (check: Check) => {
+    const mark = MARKS[check.level] ?? check.level.toUpperCase();
+    const { name, says, do: advice, since, details } = check;
+    const more = [
+      ...(since === undefined || says.includes(' since ')
+        ? []
+        : [`since: ${momentIn(Date.parse(since), nowMs)}`]),
+      ...(details === undefined ? [] : [details]),
+      ...(advice === null ? [] : [`do: ${advice}`]),
+    ];
+    const below = more.map((one) => `${' '.repeat(width + 2)}${plainLine(one)}\n`).join('');
+    return `${mark.padEnd(width)}  ${name}: ${plainLine(says)}\n${below}`;
+  };
+  const faults = checks.filter((check) => !isFine(check)).sort((a, b) => rank(b.level) - rank(a.level));
   const count = (wanted: string) => checks.filter((check) => check.level === wanted).length;
   const summary = `${level.toUpperCase()}: ${count('well')} well, ${count('warning')} with a warning, ${count('not well')} not well, ${count('skipped')} not checked\n`;
-  return `${lines.join('')}\n${summary}${describeNotes(notes)}`;
+  const fine = checks.filter(isFine).map(lineOf).join('');
+  return `${summary}${faults.map(lineOf).join('')}${describeNotes(notes)}\n${fine}`;
 }

@@ -114,13 +114,14 @@ function describeIncident(
   // It can be pasted, so it is broken as in a shell.
   const { until, ...where } = failedReportsOf(one);
   const flags = Object.entries(where).map(([name, value]) => ` --${name} ${value}`);
-  const ids = requestIds.map((id) => id.slice(0, ID_LETTERS)).join(', ');
+  const [first, ...ids] = requestIds.map((id) => id.slice(0, ID_LETTERS));
   const rest = failedReports - requestIds.length;
   const more = requestIds.length === 0 ? 'all' : `and ${rest} more`;
   return [
     `${spanOf(one, nowMs)}: ${incidentOf(one)};`,
     costOfIncident(one),
-    ...(requestIds.length === 0 ? [] : [`one of them: dsp-gateway requests show <id>, ${ids}`]),
+    ...(first === undefined ? [] : [`one of them: dsp-gateway requests show ${first}`]),
+    ...(ids.length === 0 ? [] : [`others: ${ids.join(', ')}`]),
     ...(rest > 0
       ? [`${more}: dsp-gateway requests list${flags.join('')}${until === undefined ? '' : ' \\'}`]
       : []),

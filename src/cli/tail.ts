@@ -104,7 +104,10 @@ function shownLine(text: string, terminal: Terminal, json = false): string {
 
 type Failed = AnswerOf<typeof findRequest>;
 
-function describeRequests({ requests, more, searched, processes }: AnswerOf<typeof listRequests>): string {
+function describeRequests(
+  { requests, more, searched, processes }: AnswerOf<typeof listRequests>,
+  { values }: Pick<Given, 'values'>,
+): string {
   const unheard = searched < processes ? `${searched} of ${processes} processes answered in time.\n` : '';
   if (requests.length === 0) return `There are no such requests.\n${unheard}`;
   const rows = renderRows<Failed>(requests, [
@@ -117,8 +120,12 @@ function describeRequests({ requests, more, searched, processes }: AnswerOf<type
     ['period', (one) => periodOf(one) ?? '-'],
     ['request id', 'requestId'],
   ]);
-  const rest =
-    more === 0 ? '' : `and ${more} more: narrow the list with --team or --since, or raise --limit\n`;
+  const open = ['team', 'since'].filter((name) => values[name] === undefined).map((name) => `--${name}`);
+  const ways = [
+    ...(open.length === 0 ? [] : [`narrow the list with ${open.join(' or ')}`]),
+    ...(Number(values.limit ?? 0) < 200 ? ['raise --limit'] : []),
+  ];
+  const rest = more === 0 ? '' : `and ${more} more${ways.length === 0 ? '' : `: ${ways.join(', or ')}`}\n`;
   return `${rows}${rest}${unheard}`;
 }
 

@@ -86,7 +86,8 @@ export const addTokenCommands = group(
   call({
     name: 'rollback',
     operation: rollbackToken,
-    description: 'Verify and reactivate the previous token; one that the platform refuses, or that cannot be verified, only with --force.',
+    description:
+      'Verify and reactivate the previous token; one that the platform refuses, or that cannot be verified, only with --force.',
     examples: ['token rollback --yes', 'token rollback --force --yes'],
     confirm: () =>
       'Calls will be made with the previous token from now on, and the active one becomes the previous.',

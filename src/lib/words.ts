@@ -175,10 +175,11 @@ interface Counted {
   };
   readonly replicas: number;
   readonly uptimeSeconds: number;
+  readonly verdict: { readonly level: string };
 }
 
 /** What failed reports cost, in console and `status`: `3 of 10 reports failed in the last 5 minutes`. */
-export function costOf({ reports, replicas, uptimeSeconds }: Counted): string {
+export function costOf({ reports, replicas, uptimeSeconds, verdict }: Counted): string {
   const { recent, recentFailed, noneFailedSince } = reports;
   // Processes keep these counts in memory.
   const isWhole = replicas > 1 || uptimeSeconds >= 300;
@@ -186,7 +187,9 @@ export function costOf({ reports, replicas, uptimeSeconds }: Counted): string {
   const [all, failed] = [recent, recentFailed].map((count) => count.toLocaleString('en-US'));
   if (recent === 0) return `no report was requested ${within}`;
   if (recentFailed === 0) return `no report failed ${within}, of ${all}`;
-  const atMs = noneFailedSince === undefined ? null : Date.parse(noneFailedSince);
+  // While it is not well perhaps none was asked for since.
+  const isOver = noneFailedSince !== undefined && verdict.level !== 'not well';
+  const atMs = isOver ? Date.parse(noneFailedSince) : null;
   const over = atMs === null ? '' : `, none since ${clockTime(atMs, atMs)}`;
   return `${failed} of ${all} ${recent === 1 ? 'report' : 'reports'} failed ${within}${over}`;
 }

@@ -13,6 +13,10 @@ export const Check = Type.Object(
     }),
     says: Type.String(),
     do: Type.Union([Type.String({ description: 'What to do.' }), Type.Null()]),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'Absent: not known, or well.' })),
+    details: Type.Optional(
+      Type.String({ description: 'The last failed call, teams and requests that failed, as in the status.' }),
+    ),
   },
   { title: 'Check' },
 );

@@ -71,6 +71,9 @@ it('names a key by its label and team, as far as the entry has them', () => {
   expect(of({ label: 'spreadsheet', teamId: 'finance' })).toBe(
     'The gateway rolled the key spreadsheet of finance',
   );
+  expect(of({ label: 'spreadsheet', teamId: 'finance', prefix: 'dgw_xEeSGk' })).toBe(
+    'The gateway rolled the key spreadsheet dgw_xEeSGk… of finance',
+  );
   expect(of({ label: '', teamId: 'finance' })).toBe('The gateway rolled the key key_1 of finance');
   expect(of()).toBe('The gateway rolled the key key_1');
 });

@@ -259,11 +259,17 @@ describe('the token', () => {
     const token = await opened.sim.issueToken();
     await done('token rotate', token);
     await opened.sim.revoke(token);
-    const { key } = await newTeam(gateway, { id: 'refused', advertisers: [1] });
-    await ask(`${gateway.data}${REPORT}?advertiserId=1&dateFrom=2026-02-01&dateTo=2026-02-02`, { key });
-    await expect
-      .poll(async () => (await done('token show --json')).json())
-      .toMatchObject({ active: { refusedAt: null }, previous: { refusedAt: expect.any(String) } });
+    // Its call goes back to the previous token, as a request does.
+    const { stdout } = await cli('doctor');
+    expect(stdout).toMatch(/^ok +the token works: /m);
+    expect((await done('token show --json')).json()).toMatchObject({
+      active: { refusedAt: null },
+      previous: { refusedAt: expect.any(String) },
+    });
+    const note =
+      /^note: the gateway runs on the previous token [0-9a-f]{16} again: the platform refused [0-9a-f]{16}, added .* at .* \(to replace it: dsp-gateway token rotate\)$/m;
+    expect(stdout).toMatch(note);
+    expect((await cli('status')).stdout).toMatch(note);
     const refusal = await cli('token rollback --yes');
     expect([refusal.code, refusal.stdout]).toEqual([4, '']);
     expect(refusal.stderr).toMatch(

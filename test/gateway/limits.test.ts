@@ -376,7 +376,7 @@ describe('status notes teams that their limits refuse, at the level well:', () =
     expect(await notes()).toEqual([]);
   });
 
-  it('which limit refused and its value then, also after an operator has changed it', async () => {
+  it('in one line which limits refused and their values now, after an operator has raised them', async () => {
     const limits = { requestsPerMinute: 30, upstreamCallsPerDay: 1 };
     const { gateway, key } = await withTeam({}, { id: 'growth', limits });
     for (const at of [10, 11, 12, 13]) await gateway.report(key, day(at));
@@ -385,8 +385,7 @@ describe('status notes teams that their limits refuse, at the level well:', () =
       limits: { requestsPerMinute: 600, upstreamCallsPerDay: 500 },
     });
     expect((await gateway.manage('GET', '/status')).notes).toEqual([
-      'growth: 3 requests refused by its limit of 1 platform calls a day within the last 5 minutes (to see them: dsp-gateway requests list --team growth --code upstream_budget_exhausted; the limit is 500 now)',
-      'growth: 2 requests refused by its limit of 30 requests a minute within the last 5 minutes (to see them: dsp-gateway requests list --team growth --code rate_limited; the limit is 600 now)',
+      'growth: 3 requests refused by its limit of platform calls a day (500 now); 2 requests refused by its limit of requests a minute (600 now) within the last 5 minutes (to see them: dsp-gateway requests list --team growth --code upstream_budget_exhausted; to see them: dsp-gateway requests list --team growth --code rate_limited)',
     ]);
   });
 

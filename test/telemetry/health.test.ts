@@ -171,6 +171,20 @@ describe('platform calls that failed until a call succeeded', () => {
     expect(health.worst().platform).toBe(platform);
   });
 
+  it('are not well after ten in a row, whoever made them, as with an open circuit', () => {
+    const row = (calls: number) => ({
+      ...failedAtNoon(null),
+      row: { calls, sinceMs: NOON, afterMs: null },
+    });
+    expect(told(row(9))).toMatchObject({ level: 'warning' });
+    expect(told(row(10))).toMatchObject({
+      level: 'not well',
+      findings: [
+        { says: expect.stringMatching(/^The last 10 calls of the platform failed, since 12:00 UTC: most /) },
+      ],
+    });
+  });
+
   it('name the last failure and the teams of failed reports, the first ones by name', () => {
     expect(told(failedAtNoon(null)).findings[0]?.details).toBe('Last failure: status 500.');
     const details = (...teams: string[]) => told(failedAtNoon(null, teams)).findings[0]?.details;

@@ -203,7 +203,11 @@ describe('a rotation', () => {
     await page.getByRole('button', { name: 'Activate the token' }).click();
     await page.getByText('The new token is active.').waitFor();
     await page.getByText('1 of 1 process uses the active token.').waitFor();
-    await page.getByText(/^Swaps the two tokens: \S+ becomes active, \S+ previous, if the platform accepts the first\.$/).waitFor();
+    await page
+      .getByText(
+        /^Swaps the two tokens: \S+ becomes active, \S+ previous, if the platform accepts the first\.$/,
+      )
+      .waitFor();
     await page.getByRole('button', { name: 'Roll back to the previous token' }).click();
     expect(await seen.axe()).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back to the previous token' }).click();

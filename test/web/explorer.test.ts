@@ -432,7 +432,7 @@ describe('measures', () => {
     await page.getByText(/^\d\/7 after a date: so many of its days are in the report\.$/).waitFor();
     await page.getByRole('button', { name: 'Lines' }).click();
     await page.waitForURL(/shape=lines/);
-    await page.getByText(/^not whole: \d of 7 days/).waitFor();
+    await page.getByText(/: not complete \(\d of 7 days/).waitFor();
     await page.getByText('Shaded: each week with provisional days.').waitFor();
     expect(await drawnShare(page)).toEqual({ first: expect.closeTo(0, 0), last: expect.closeTo(1, 0) });
     await seen.shots('explorer-weeks');

@@ -73,14 +73,14 @@ it('draws a month by UTC days, with the same sums, and names the days that are n
   const days = ['2026-11-01', '2026-11-03'].map((day) => Date.parse(day) / 1000);
   expect([...shown.partial]).toEqual([
     [days[0], 'from 02:00'],
-    [days[1], 'until now'],
+    [days[1], 'not over yet'],
   ]);
 });
 
 it('draws a day by the hour and an hour by the minute', () => {
   const day = byBar({ ...month(24), range: '24h', stepSeconds: 300 });
   expect([day.stepSeconds, day.series.requests]).toEqual([3600, [12, 12]]);
-  expect([...day.partial.values()]).toEqual(['until now']);
+  expect([...day.partial.values()]).toEqual(['not over yet']);
   const hour = byBar({ ...month(60), range: '1h', stepSeconds: 60 });
   expect([hour.stepSeconds, hour.points, hour.partial.size]).toEqual([60, 60, 0]);
 });

@@ -62,11 +62,15 @@ describe('the headline', () => {
 
 it('says what it costs, also if it costs nothing yet', () => {
   const cost = (reports: { recent: number; recentFailed: number; noneFailedSince?: string }, rest = {}) =>
-    costOf({ reports, replicas: 1, uptimeSeconds: 3600, ...rest });
+    costOf({ reports, replicas: 1, uptimeSeconds: 3600, verdict: { level: 'well' }, ...rest });
   expect(cost({ recent: 10, recentFailed: 3 })).toBe('3 of 10 reports failed in the last 5 minutes');
   const noneFailedSince = '2026-11-29T14:01:00.000Z';
   expect(cost({ recent: 150, recentFailed: 12, noneFailedSince })).toBe(
     '12 of 150 reports failed in the last 5 minutes, none since 14:01 UTC',
+  );
+  // It sounds as if it were over.
+  expect(cost({ recent: 78, recentFailed: 15, noneFailedSince }, { verdict: { level: 'not well' } })).toBe(
+    '15 of 78 reports failed in the last 5 minutes',
   );
   expect(cost({ recent: 1, recentFailed: 1 })).toBe('1 of 1 report failed in the last 5 minutes');
   expect(cost({ recent: 42, recentFailed: 0 })).toBe('no report failed in the last 5 minutes, of 42');

@@ -204,13 +204,14 @@ function partLooks(
   readiness: () => Readiness,
   tried: () => { readonly tried: string; readonly own: string },
 ): Readonly<Record<string, Look>> {
-  let verdict: Verdict | null = null;
+  let judged: Awaited<ReturnType<typeof judge>> | null = null;
   return Object.fromEntries(
     Object.entries(PARTS).map(([part, name]) => [
       name,
       async () => {
         const { tried: what, own } = tried();
-        verdict ??= (await judge(options, readiness(), { tried: what })).verdict;
+        judged ??= await judge(options, readiness(), { tried: what });
+        const { verdict, incidents } = judged;
         const { findings, recovered } = verdict;
         const found = findings.find((finding) => finding.part === part);
         if (found === undefined) return recovered?.part === part ? recovered.says : 'nothing is wrong';
@@ -218,8 +219,18 @@ function partLooks(
           part === 'platform' && / calls (of the platform )?fail/.test(found.says)
             ? found.says + own
             : found.says;
-        return { level: found.level, says, do: found.do };
+        return { ...withIds(found, incidents), says };
       },
     ]),
   );
+}
+
+/** With failed requests of the incident that lasts. */
+function withIds(
+  { part: failed, ...found }: Verdict['findings'][number],
+  incidents: Awaited<ReturnType<typeof judge>>['incidents'],
+) {
+  const { requestIds = [] } = incidents?.find(({ part, until }) => part === failed && until === null) ?? {};
+  if (requestIds.length === 0) return found;
+  return { ...found, details: `${found.details ?? ''} Requests: ${requestIds.join(', ')}.`.trim() };
 }

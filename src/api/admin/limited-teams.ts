@@ -11,7 +11,7 @@ const SHOWN = 5;
 
 /**
  * At most five teams, those with the most refused requests of the last five minutes first, and how many more there are: a note
- * for each limit that refused, with its value then. What a team has left of the day is read of those only that are refused, or
+ * for each. What a team has left of the day is read of those only that are refused, or
  * that are known to have used most of it.
  */
 export async function describeLimited(
@@ -22,7 +22,6 @@ export async function describeLimited(
     joinLimitRefusals(processes.flatMap((one) => one.limitRefusals)),
     ({ team }) => team,
   );
-  const sumOf = (all: readonly LimitRefusals[]) => all.reduce((sum, { requests }) => sum + requests, 0);
   const all = directory
     .teams()
     .map((team) => ({ team, refused: refusals.get(team.id) ?? [] }))
@@ -54,31 +53,38 @@ const LIMITS: Readonly<
 
 const WITHIN = 'within the last 5 minutes';
 
-/** @returns nothing if nothing was refused and calls are left */
+/** One line, with the limits as they are now. @returns nothing if nothing was refused and calls are left */
 function describe(team: Team, refusals: readonly LimitRefusals[], isSpent: boolean): readonly string[] {
   const { id, limits } = team;
-  const perDay = limits.upstreamCallsPerDay;
-  const ofDay = (one: LimitRefusals) =>
-    isSpent && one.limit === 'upstreamCallsPerDay' && one.value === perDay;
-  const also = refusals.filter(ofDay).map(({ requests }) => `, ${refused(requests)} ${WITHIN}`);
-  const spent = `${id} has used up its ${perDay} platform calls of today (until 00:00 UTC)${also} (${raise(team, 'upstreamCallsPerDay')})`;
-  const others = refusals.filter((one) => !ofDay(one));
-  return [
-    ...(isSpent ? [spent] : []),
-    ...others.map(({ limit, value, requests }) => {
-      // What refused them may be mended already.
-      const now = limits[limit] === value ? raise(team, limit) : `the limit is ${limits[limit]} now`;
-      return `${id}: ${refused(requests)} by its limit of ${value} ${LIMITS[limit].words} ${WITHIN} (${looked(id, limit)}; ${now})`;
-    }),
+  if (!isSpent && refusals.length === 0) return [];
+  const spent = isSpent
+    ? `${id} has used up its ${limits.upstreamCallsPerDay} platform calls of today (until 00:00 UTC)`
+    : null;
+  const byLimit = [...groupBy(refusals, ({ limit }) => limit)];
+  const others = byLimit.filter(([limit]) => !isSpent || limit !== 'upstreamCallsPerDay');
+  const parts = byLimit.map(([limit, all]) => {
+    const { words } = LIMITS[limit];
+    const isSame = all.every(({ value }) => value === limits[limit]);
+    const by = isSame ? `${limits[limit]} ${words}` : `${words} (${limits[limit]} now)`;
+    return `${refused(sumOf(all))}${others.some(([other]) => other === limit) ? ` by its limit of ${by}` : ''}`;
+  });
+  const said = parts.length === 0 ? [] : [`${parts.join('; ')} ${WITHIN}`];
+  // What refused them may be mended already.
+  const low = others.filter(([limit, all]) => all.some(({ value }) => value >= limits[limit]));
+  const raised = [...(isSpent ? (['upstreamCallsPerDay'] as const) : []), ...low.map(([limit]) => limit)];
+  const codes = new Set(others.map(([limit]) => LIMITS[limit].code));
+  const advice = [
+    ...[...codes].map((code) => `to see them: dsp-gateway requests list --team ${id} --code ${code}`),
+    ...(raised.length === 0 ? [] : [raise(team, raised)]),
   ];
+  return [`${spent === null ? `${id}: ${said}` : [spent, ...said].join(', ')} (${advice.join('; ')})`];
 }
+
+const sumOf = (all: readonly LimitRefusals[]) => all.reduce((sum, { requests }) => sum + requests, 0);
 
 const refused = (count: number) => `${count} ${count === 1 ? 'request' : 'requests'} refused`;
 
-const looked = (id: string, limit: TeamLimit['name']) =>
-  `to see them: dsp-gateway requests list --team ${id} --code ${LIMITS[limit].code}`;
-
-const raise = ({ id, managedBy }: Team, limit: TeamLimit['name']) =>
+const raise = ({ id, managedBy }: Team, limits: readonly TeamLimit['name'][]) =>
   managedBy === undefined
-    ? `to raise it: dsp-gateway teams update ${id} ${LIMITS[limit].flag} <number>`
+    ? `to raise ${limits.length === 1 ? 'it' : 'them'}: dsp-gateway teams update ${id} ${limits.map((limit) => `${LIMITS[limit].flag} <number>`).join(' ')}`
     : 'to raise it, change the file of teams and apply it';

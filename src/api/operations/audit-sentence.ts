@@ -131,6 +131,7 @@ export function changedIn({
   after,
 }: Pick<AuditEntry, 'at' | 'action' | 'before' | 'after'>): string | null {
   if (!before || !after || !/^(team|key)\./.test(action)) return null;
+  if (action === 'key.revoke') return null;
   if (action === 'key.roll') return rolledIn(at, stateIn(after));
   const told = (value: string | null) => (value ?? '–').replace(/^"(.*)"$/, '$1');
   const all = changesOf(before, after).map(({ path, before: was, after: is }) => {
@@ -168,7 +169,9 @@ function namedIn(action: string, subject: string, after: unknown, nameOf: NameOf
   // With a token only the console is signed in to.
   if (kind === 'session') return is.plane === 'data' ? 'the explorer' : 'the console';
   if (kind === 'key') {
-    const key = team === null ? subject : `${is.label || subject} of ${team}`;
+    // Labels repeat.
+    const prefix = is.label && typeof is.prefix === 'string' ? ` ${is.prefix}…` : '';
+    const key = team === null ? subject : `${is.label || subject}${prefix} of ${team}`;
     const isOfPerson = action === 'key.revoke' && typeof is.maker === 'string';
     return isOfPerson ? `${key}, made by ${nameOf('person', String(is.maker))}` : key;
   }

@@ -157,7 +157,9 @@ export class Rotation {
       const outcome = error.options.internal === REFUSED ? 'refused' : 'unknown';
       if (force) return { outcome } as const;
       const mark = (vault: Vault) =>
-        vault.previous?.id === token.id ? markTried(vault, 'previous', outcome, this.options.clock.now()) : vault;
+        vault.previous?.id === token.id
+          ? markTried(vault, 'previous', outcome, this.options.clock.now())
+          : vault;
       if (outcome === 'refused') await this.options.keeper.move('token.refused', GATEWAY_ACTOR, mark);
       throw notBack(error, token);
     }

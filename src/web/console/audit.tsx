@@ -187,14 +187,14 @@ type EntryProps = ReturnType<typeof foldSignIns>[number] & { readonly nameOf: Na
 
 function Entry({ entry, times, firstAt, nameOf }: EntryProps) {
   const { at, actor, issuer, sub, address, action, subject, before, after } = entry;
-  const changed = changedIn(entry);
+  const failure = failureOf(after);
+  const changed = changedIn(entry) ?? failure;
   return (
     <li>
       <details>
         <summary>
           <span>
-            {failureOf(after) === null ? null : <Tag tone="bad">failed</Tag>}{' '}
-            <bdi>{sentenceOf(entry, nameOf)}</bdi>
+            {failure === null ? null : <Tag tone="bad">failed</Tag>} <bdi>{sentenceOf(entry, nameOf)}</bdi>
             {changed === null ? null : <span class="quiet">: {changed}</span>}
             {times === 1 ? null : (
               <span class="quiet">

@@ -49,8 +49,8 @@ export function byBar(answer: SeriesAnswer) {
   const sums = (values: readonly number[]) => join(values, sum);
   const [first = 0, last = 0] = [bars[0], bars.at(-1)];
   const partial = new Map<number, string>();
-  if (Date.parse(from) / 1000 > first) partial.set(first, `from ${from.slice(11, 16)}`);
-  partial.set(last, 'until now');
+  if (Date.parse(from) / 1000 > first) partial.set(first, `counted from ${from.slice(11, 16)}`);
+  partial.set(last, 'not over yet');
   const { latency, queue, budgetLeft, outcomes, hitTiers } = series;
   const joined: Series = {
     requests: sums(series.requests),

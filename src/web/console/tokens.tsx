@@ -67,15 +67,17 @@ function Line({ token, nowMs }: { readonly token: Token; readonly nowMs: number 
   const { createdAt, expiresAt, expiryKnown, refusedAt } = token;
   const [from, to] = [Date.parse(createdAt), Date.parse(expiresAt)];
   const left = to - nowMs;
-  const tone = left <= 0 || refusedAt !== null ? 'bad' : left < SOON_MS ? 'warn' : 'good';
+  const tone = refusedAt !== null ? 'quiet' : left <= 0 ? 'bad' : left < SOON_MS ? 'warn' : 'good';
   return (
     <>
       <Track share={(nowMs - from) / Math.max(1, to - from)} tone={tone} />
       <div class="row between small quiet">
         <span>added {moment(createdAt)}</span>
-        <Tag tone={tone === 'good' ? 'quiet' : tone}>
-          {left <= 0 ? 'ended' : 'ends'} {fromNow(expiresAt, nowMs)}
-        </Tag>
+        {refusedAt === null ? (
+          <Tag tone={tone === 'good' ? 'quiet' : tone}>
+            {left <= 0 ? 'ended' : 'ends'} {fromNow(expiresAt, nowMs)}
+          </Tag>
+        ) : null}
         <span>
           {moment(expiresAt)}
           {expiryKnown ? '' : ' (assumed: a year from its first use)'}

@@ -42,15 +42,28 @@ export function VerdictCard({ status, staleSince }: VerdictProps) {
           ))}
           {notes.map((note) => (
             <li key={note}>
-              <span>
-                <Tag tone="quiet">note</Tag> {note}
-              </span>
+              <Note note={note} />
             </li>
           ))}
         </ul>
       )}
       {isOld ? null : <Checkup />}
     </Card>
+  );
+}
+
+/** With its page in place of the commands, where there is one. */
+function Note({ note }: { readonly note: string }) {
+  const page = pageOf(note);
+  return (
+    <span>
+      <Tag tone="quiet">note</Tag> {page === null ? note : note.replace(/ \([^()]*dsp-gateway [^()]*\)$/, '')}
+      {page === null ? null : (
+        <>
+          : <a href={hrefOf([page.section])}>{page.title}</a>
+        </>
+      )}
+    </span>
   );
 }
 

@@ -36,7 +36,7 @@ export interface ChartProps {
   readonly steps?: Steps;
   /** One per time: whether it is shaded. */
   readonly shaded?: readonly boolean[];
-  /** Times that are not whole, `until now` by its time: their bars are hatched, the pieces of lines that lead to them dashed. */
+  /** Times that are not whole, `not over yet` by its time: their bars are hatched, the pieces of lines that lead to them dashed. */
   readonly partial?: ReadonlyMap<number, string>;
 }
 
@@ -52,6 +52,7 @@ export function Chart(props: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const scheme = useMedia(DARK);
   const [asTable, setAsTable] = useState(false);
+  const isBars = props.kind?.endsWith('bars') ?? false;
   const drawn = useMemo(() => drawnOf(props), [times, lines, props.kind, partial, props.shaded]);
   useEffect(() => {
     const element = frame.current;
@@ -82,11 +83,8 @@ export function Chart(props: ChartProps) {
         ))}
         {partial.size === 0 ? null : (
           <span>
-            <span
-              class={`swatch ${props.kind?.endsWith('bars') ? 'hatched' : 'dashed'}`}
-              style={{ '--swatch': 'var(--quiet)' }}
-            />
-            not whole: {[...partial.values()].join(', ')}
+            <span class={`swatch ${isBars ? 'hatched' : 'dashed'}`} style={{ '--swatch': 'var(--quiet)' }} />
+            {isBars ? 'hatched' : 'dashed'}: not complete ({[...partial.values()].join(', ')})
           </span>
         )}
         <button type="button" class="plain small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>

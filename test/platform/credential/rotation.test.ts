@@ -73,7 +73,9 @@ describe('a rollback', () => {
     clock.advance(60_000);
     simulator.clearCalls();
     const { active } = await rotation.rollback(false, ALICE);
-    expect(simulator.calls.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${previous?.secret}`]);
+    expect(simulator.calls.map(({ headers }) => headers.authorization)).toEqual([
+      `Bearer ${previous?.secret}`,
+    ]);
     expect(active).toMatchObject({ id: previous?.id, verifiedAt: '2026-11-21T12:01:00.000Z' });
   });
 
