@@ -72,7 +72,7 @@ it('draws a month by UTC days, with the same sums, and names the days that are n
   expect(shown.series.latency.longestMs).toEqual([21, 45, 50]);
   const days = ['2026-11-01', '2026-11-03'].map((day) => Date.parse(day) / 1000);
   expect([...shown.partial]).toEqual([
-    [days[0], 'from 02:00'],
+    [days[0], 'counted from 02:00'],
     [days[1], 'not over yet'],
   ]);
 });

@@ -222,10 +222,7 @@ export function createCredential(options: CredentialOptions) {
     isUnproven: () => keeper.vault().active !== null && evidence.proof() === 'unproven',
     canAsk: () =>
       config.platform.probe !== undefined || referenceReports.hasAny() || options.guessReports().length > 1,
-    prove: async () => {
-      const { targets, guesses } = await verify.probeTargets();
-      return proveActive([...targets, ...guesses.slice(0, -1)].slice(0, 1));
-    },
+    prove: async () => proveActive((await targetsOf(verify, -1)).slice(0, 1)),
   });
 
   /** A refused token is replaced as by a request, and the new one is proven once. */
@@ -263,10 +260,7 @@ export function createCredential(options: CredentialOptions) {
      * Probes the platform with the active token, and records the outcome.
      * @throws GatewayError `credential_unavailable` without an active token; SealError
      */
-    async proveActive(): Promise<TokenProof> {
-      const { targets, guesses } = await verify.probeTargets();
-      return proveActive([...targets, ...guesses]);
-    },
+    proveActive: async (): Promise<TokenProof> => proveActive(await targetsOf(verify)),
     awaitedProof: firstProof.awaited,
     establish,
     /**
@@ -294,6 +288,12 @@ export function createCredential(options: CredentialOptions) {
       return { everywhere, led };
     },
   };
+}
+
+/** @param end of the guesses, as of `slice` */
+async function targetsOf({ probeTargets }: VerifyOptions, end?: number): Promise<readonly string[]> {
+  const { targets, guesses } = await probeTargets();
+  return [...targets, ...guesses.slice(0, end)];
 }
 
 function verifyOptions(
