@@ -23,6 +23,18 @@ const found = (filter: string, options = {}) => {
   return fault ?? rows.map(({ campaignId }) => campaignId);
 };
 
+it('a day and the name of a campaign are found as they are read: with two quotation marks for one, and without the other days', () => {
+  const named = { ...SOLD, campaignId: 1, campaignName: 'Spring Sale, "Early Bird"' };
+  const rows = [named, { ...SOLD, campaignId: 2, campaignName: 'May 20 Sale', date: '2026-12-02' }];
+  expect(found('campaign = "Spring Sale, ""Early Bird"""', { of: rows })).toEqual([1]);
+  expect(found('"Spring Sale, "Early Bird""', { of: rows })).toEqual([1]);
+  expect(found('may 20', { of: rows })).toEqual([2]);
+  expect(found('dec 2', { of: [...rows, { ...named, date: '2026-12-20' }] })).toEqual([2]);
+  expect(filtered('campaign in "May 20 Sale", Nosuch', { of: rows }).understood).toBe(
+    'Campaign name in “May 20 Sale”, “Nosuch” (“Nosuch” matches no row)',
+  );
+});
+
 const BRACKETS =
   'Brackets are not possible; write the conditions one after another with “and”: all of them apply.';
 const COLUMNS =
@@ -98,6 +110,22 @@ it.each([
   ['campaign in zzz, bread & butter, and clicks < 4', []],
   ['campaign id in 7,9', [7, 9]],
   ['date in 2026-10, 2026-11-18 acme', [9]],
+  ['Nov 18 acme', [9]],
+  ['18 nov', [7, 8, 9]],
+  ['Nov. 18, 2026 acme', [9]],
+  ['Nov 20', []],
+  ['nov 1', []],
+  ['not nov 18', []],
+  ['Nov 20 or Nov 18 and clicks < 4', [7]],
+  ['Date = Nov 18 acme', [9]],
+  ['Date >= 18 November 2026, clicks > 4', [8, 9]],
+  ['date > nov 18', []],
+  ['date between Nov 17 and Nov 18 clicks > 4', [8, 9]],
+  ['date in Nov 17, Nov 18 and clicks > 4', [8, 9]],
+  ['date contains 18 nov acme', [9]],
+  ['campaign starts with bread', [8]],
+  ['Campaign name not starts with "acme, "', [7, 8]],
+  ['campaign in "Acme, ""A"" > B", "Bread & butter"', [8]],
   ['spend > 1 and cost < 100', [9]],
   ['imps > 1000 CTR < 0.5', [9]],
   [' ', [7, 8, 9]],
@@ -134,6 +162,7 @@ it.each([
   ['clicks > (4)', BRACKETS],
   ['acme and clicks > 4)', BRACKETS],
   ['date >', 'A date is missing after Date >.'],
+  ['clicks starts with 4', '“starts with” is not understood: write >, >=, <, <=, =, != or between.'],
   ['clicks contains 4', '“contains” is not understood: write >, >=, <, <=, =, != or between.'],
   ['clicks > 5%', '“5%” has %, but Clicks is no percentage: write the number alone.'],
   ['clicks > $5', '“$5” does not fit: Clicks is not in $; write the number alone.'],
@@ -157,8 +186,8 @@ it.each([
   ['campaign id = 1000', 'Campaign id = 1000'],
   ['bread and butter', '“bread” and “butter” and “and”'],
   ['clicks between 10 and 1,000', 'Clicks ≥ 10 and Clicks ≤ 1,000'],
-  ['campaign in Acme B, "c, d"', 'Campaign name in “Acme B”, “c, d”'],
-  ['date not in 2026-11-18, 2026-12', 'not (Date in 2026-11-18, 2026-12)'],
+  ['campaign in Acme B, "c, d"', 'Campaign name in “Acme B”, “c, d” (“Acme B”, “c, d” match no row)'],
+  ['date not in 2026-11-18, 2026-12', 'not (Date in 2026-11-18, 2026-12 (2026-12 matches no row))'],
   ['clicks < 4 or clicks > 10 or clicks = 5 acme', '(Clicks < 4 or Clicks > 10 or Clicks = 5) and “acme”'],
   ['cost > 3', 'Spent > $3'],
   ['not "a b" clicks != 4', 'not (“a b”) and not (Clicks = 4)'],

@@ -31,3 +31,33 @@ export function datesIn(locale: string) {
 }
 
 export const dates = datesIn(LOCALE);
+
+const MONTHS = [LOCALE, 'en'].map((locale) => {
+  const { format } = new Intl.DateTimeFormat(locale, { month: 'long', timeZone: 'UTC' });
+  return Array.from({ length: 12 }, (_, month) => format(Date.UTC(2026, month)).toLowerCase());
+});
+
+/** @param name of a month, or its first letters, in the reader's language or in English. @returns 1 to 12; 0: it is none */
+const monthIn = (name: string): number =>
+  Math.max(...MONTHS.map((all) => all.findIndex((month) => month.startsWith(name.toLowerCase())))) + 1;
+
+const SHOWN_DAY =
+  /^(?:(\p{L}{3,})\.? +(3[01]|[0-2]?\d)|(3[01]|[0-2]?\d)\.? +(\p{L}{3,})\.?)(?:,? +(\d{4}))?(?=$|[\s,;&)])/u;
+
+/**
+ * A day as it is shown that a text begins with, `Nov 20` or `20 November 2026`. Without a year it is that of the rows, of several
+ * the last that has it.
+ * @returns null: there is none
+ */
+export function dayAt(
+  text: string,
+  rows: readonly { readonly date?: unknown }[],
+): { readonly iso: string; readonly length: number } | null {
+  const [whole, before = '', after, ahead, behind = before, year] = SHOWN_DAY.exec(text) ?? [];
+  const month = behind === '' ? 0 : monthIn(behind);
+  if (whole === undefined || month === 0) return null;
+  const end = [month, Number(after ?? ahead)].map((part) => `-${String(part).padStart(2, '0')}`).join('');
+  const days = rows.map(({ date }) => String(date)).sort();
+  const last = days.findLast((day) => day.endsWith(end)) ?? days.at(-1) ?? '';
+  return { iso: (year ?? last.slice(0, 4)) + end, length: whole.length };
+}

@@ -7,7 +7,7 @@ import { likeness } from './likeness.js';
 export const WORD = /^(?:[^\s<>=≤≥≠~]+?(?=[,;]*(?:$|\s|!?[<>=≤≥≠~]))|[<>=≤≥≠~]+)/;
 export const COMPARED = /^\s*(!?[<>=≤≥≠~]+)\s*/;
 /** Behind the name of a column; elsewhere they are texts. */
-const VERB = /^\s+((?:not\s+)?(?:contains|between|in))(?:\s+|(?=\())/i;
+const VERB = /^\s+((?:not\s+)?(?:contains|starts\s+with|between|in))(?:\s+|(?=\())/i;
 /** The comparison that a text begins with. */
 export const comparedAt = (text: string) => COMPARED.exec(text) ?? VERB.exec(text);
 

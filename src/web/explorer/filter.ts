@@ -1,6 +1,6 @@
 /** The filter of a table: texts, and conditions such as `clicks > 1,000 and not campaign contains brand`. Pure. */
 import { currencyOf, type ReportColumn } from './columns.js';
-import { dates } from './dates.js';
+import { dates, dayAt } from './dates.js';
 import { COMPARED, columnAt, comparedAt, NO_BRACKETS, unknownIn, WORD } from './filter-columns.js';
 import type { numbersIn } from './numbers.js';
 import { type Cell, cellOf, type Row } from './parse.js';
@@ -94,12 +94,20 @@ function noOr(or: string, compared: readonly string[], columns: readonly ReportC
   return `“${or}” joins conditions of one column only; of several values write a list: ${listed?.title ?? 'Campaign'} in A, B.`;
 }
 
-/** In the quotation marks of a keyboard or of a phone. */
-const QUOTED = /^(?:(["'])(.+?)\1|“(.+?)”)(?=$|[\s,;&)])/;
+/** In the quotation marks of a keyboard, of which two are one inside, or of a phone. */
+const QUOTED = /^(?:(["'])(?:((?:(?!\1).|\1\1)+)|(.+?))\1|“(.+?)”)(?=$|[\s,;&)])/;
 
-const textPart = (text: string, end: number) => ({
+/** @returns the text in the quotation marks that the filter goes on with, and how long it is with them; null: there are none */
+function quotedAt(rest: string): { readonly length: number; readonly text: string } | null {
+  const [quote, mark = '', doubled, single, curly = ''] = QUOTED.exec(rest) ?? [];
+  if (quote === undefined) return null;
+  return { length: quote.length, text: doubled?.replaceAll(mark + mark, mark) ?? single ?? curly };
+}
+
+/** @param hasDays whether it may be a part of a day as that is shown */
+const textPart = (text: string, end: number, hasDays = true) => ({
   end,
-  test: contains(text),
+  test: contains(text, hasDays),
   told: `“${text}”`,
   column: null,
 });
@@ -120,8 +128,15 @@ const negated = (part: Part): Part =>
 /** A condition, a text in quotation marks, or a word. What looks like a condition and is none may be a text that some row has. */
 function plainAt(filter: string, at: number, reading: Reading): Part {
   const rest = filter.slice(at);
-  const [quote, , straight, curly = ''] = QUOTED.exec(rest) ?? [];
-  if (quote !== undefined) return textPart(straight ?? curly, at + quote.length);
+  const quoted = quotedAt(rest);
+  if (quoted !== null) return textPart(quoted.text, at + quoted.length);
+  const day = dayAt(rest, reading.rows);
+  const date = reading.columns.find(({ name }) => name === 'date');
+  if (day !== null && date !== undefined) {
+    const phrase = textPart(rest.slice(0, day.length), at + day.length, false);
+    // As somebody named a campaign.
+    return reading.rows.some(phrase.test) ? phrase : textAt(filter, at, date, '=', reading.rows);
+  }
   const column = columnAt(rest, reading.columns);
   const [word = ''] = WORD.exec(rest) ?? [];
   const left = column?.label ?? (COMPARED.test(word) ? '' : word);
@@ -191,25 +206,28 @@ function listAt(filter: string, at: number, column: ReportColumn, { rows, column
   let end = at + (/^\(?\s*/.exec(filter.slice(at))?.[0].length ?? 0);
   for (let hasMore = true; hasMore; ) {
     const rest = filter.slice(end);
-    const [quote, , straight, curly] = QUOTED.exec(rest) ?? [];
-    const item = quote ?? (writtenOf(rest, rows, name) || (ITEM.exec(rest)?.[0] ?? ''));
-    const text = (straight ?? curly ?? item).trim();
+    const quoted = quotedAt(rest);
+    const day = isDate ? dayAt(rest, rows) : null;
+    const item = writtenOf(rest, rows, name) || (ITEM.exec(rest)?.[0] ?? '');
+    const text = day?.iso ?? (quoted?.text ?? item).trim();
     if (text === '') return wrong(`A ${isDate ? 'date' : 'text'} is missing in the list after ${title} in.`);
     if (isDate && !DAYS.test(text)) return wrong(noDate(text));
     texts.push(text);
-    end += item.length;
+    end += quoted?.length ?? day?.length ?? item.length;
     const behind = /^\s*,\s*(?:(?:and|or)\s+)?(?=\S)/i.exec(filter.slice(end))?.[0] ?? '';
     // Behind a comma another condition may stand.
     hasMore = behind !== '' && columnAt(filter.slice(end + behind.length), columns) === null;
     if (hasMore) end += behind.length;
   }
-  const wanted = new Set(texts.map(plain));
-  const isIt = (cell: string) =>
-    isDate ? texts.some((text) => cell.startsWith(text)) : wanted.has(plain(cell));
+  const cells = new Set(rows.map((row) => plain(textOf(cellOf(row, name)))));
+  const isIt = (text: string) => (cell: string) => isDate ? cell.startsWith(text) : cell === plain(text);
+  const found = new Set(texts.flatMap((text) => [...cells].filter(isIt(text))));
+  const told = (text: string) => (isDate ? text : `“${text}”`);
+  const absent = texts.filter((text) => ![...cells].some(isIt(text))).map(told);
   return {
     end: end + (/^\s*\)/.exec(filter.slice(end))?.[0].length ?? 0),
-    test: (row) => isIt(textOf(cellOf(row, name))),
-    told: `${title} in ${texts.map((text) => (isDate ? text : `“${text}”`)).join(', ')}`,
+    test: (row) => found.has(plain(textOf(cellOf(row, name)))),
+    told: `${title} in ${texts.map(told).join(', ')}${absent.length === 0 ? '' : ` (${absent.join(', ')} ${absent.length === 1 ? 'matches' : 'match'} no row)`}`,
     column: name,
   };
 }
@@ -305,25 +323,28 @@ function textAt(
   rows: readonly Row[],
 ): Part {
   const rest = filter.slice(at);
-  const [quote, , straight, curly] = QUOTED.exec(rest) ?? [];
+  const quoted = quotedAt(rest);
+  const day = name === 'date' ? dayAt(rest, rows) : null;
   const [one = ''] = /^[^\s,;]*/.exec(rest) ?? [];
   const word = (sign === '=' ? writtenOf(rest, rows, name) : '') || one;
-  const text = straight ?? curly ?? word;
+  const text = day?.iso ?? quoted?.text ?? word;
   const wrong = (fault: string): Part => ({ end: at, fault });
   const part = (told: string, test: (cell: string) => boolean): Part => ({
-    end: at + (quote ?? word).length,
+    end: at + (quoted ?? day ?? word).length,
     test: (row) => test(textOf(cellOf(row, name))),
     told: `${title} ${told}`,
     column: name,
   });
   const compare = COMPARE[sign];
-  if (compare === undefined && sign !== 'contains') return wrong(unknownSign(sign));
+  const begins = /^starts\s/.test(sign);
+  if (compare === undefined && sign !== 'contains' && !begins) return wrong(unknownSign(sign));
   if (text === '') return wrong(`A ${name === 'date' ? 'date' : 'text'} is missing after ${title} ${sign}.`);
   if (name === 'date' && compare !== undefined)
     return DAYS.test(text)
       ? part(`${SHOWN[sign] ?? sign} ${text}`, (cell) => compare(cell.slice(0, text.length), text))
       : wrong(noDate(text));
   if (sign === '=') return part(`= “${text.trim()}”`, (cell) => plain(cell) === plain(text));
+  if (begins) return part(`starts with “${text}”`, (cell) => plain(cell).startsWith(text.toLowerCase()));
   if (sign !== 'contains')
     return wrong(
       `“${sign}” does not fit: ${title} is text; write ${title} = and all of it, or ${title} contains and a part of it.`,
@@ -348,7 +369,7 @@ function numberIn(digits: string, hasCommas: boolean): number | string {
 /** Rows that tell none, or several, have no sign. */
 const CURRENCIES: Readonly<Record<string, RegExp>> = { $: /D$/, '€': /^EUR$/, '£': /^GBP$/ };
 
-function contains(text: string): Test {
+function contains(text: string, hasDays: boolean): Test {
   const word = text.toLowerCase();
   // A day also as it is shown; many rows have the same.
   const days = new Map<string, boolean>();
@@ -359,7 +380,7 @@ function contains(text: string): Test {
   };
   return (row) => {
     for (const name in row) if (textOf(cellOf(row, name)).toLowerCase().includes(word)) return true;
-    return isShown(textOf(cellOf(row, 'date')));
+    return hasDays && isShown(textOf(cellOf(row, 'date')));
   };
 }
 
