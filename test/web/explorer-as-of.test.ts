@@ -141,13 +141,12 @@ it('a person opens a pin of earlier numbers: list and pin name their time, and w
   const { page, faults } = await signedIn(url, 'Team key', key);
   await page.getByRole('row').getByText(`as of ${then}`).waitFor();
   await page.getByRole('link', { name: 'Pinned rows' }).click();
-  await page.getByText(`Numbers as they were on ${then}.`).waitFor();
+  await page.getByText(`Numbers as last read before ${then}.`).waitFor();
   // The platform changed a day before they were pinned, and after that time.
   await page.getByRole('link', { name: 'What changed since' }).click();
-  await page.getByText(`1 day changed, noticed since ${then}; the change may be older.`).waitFor();
   await page
     .getByText(
-      /Spent of all 3 days: .* more \(.*\), of which \$[\d.]+ more \(.*\) on the day whose change may be older\.$/,
+      /^Surely since .*: no day\. 1 day changed at an unknown time since it was last read, \+\$[\d.]+\. Spent of all 3 days: [^()]* more \([^()]*\)\.$/,
     )
     .waitFor();
   const since = page.getByLabel('Changed since').getByRole('option', { selected: true });
@@ -268,13 +267,13 @@ it('a person reads of earlier numbers which days changed later, and their number
   const then = told(asOf);
   await page.getByRole('button', { name: 'What changed' }).click();
   const panel = page.getByRole('region', { name: 'What changed', exact: true });
-  await panel.getByText(`1 day changed, noticed since ${then}`).waitFor();
+  await panel.getByText(`Surely since ${then}: `).waitFor();
   const since = panel.getByLabel('Changed since');
   expect(await since.getByRole('option', { selected: true }).textContent()).toBe(then);
   await since.selectOption('first fetched');
   await panel.getByText('1 day changed since first fetched.').waitFor();
   await since.selectOption(then);
-  await panel.getByText(`1 day changed, noticed since ${then}`).waitFor();
+  await panel.getByText(`Surely since ${then}: `).waitFor();
   await shots('explorer-changed-since');
   await page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'Week' }).click();
   await page.getByText('Not complete: each week with days that changed later.').waitFor();
@@ -452,7 +451,7 @@ it('a person who asks for a time when days between others were not known opens a
   await page.getByText('1 of 2 days changed later; “What changed” tells how.').waitFor();
   await page.getByRole('button', { name: 'What changed' }).click();
   const panel = page.getByRole('region', { name: 'What changed', exact: true });
-  await panel.getByText(`1 day changed, noticed since ${told(then)}`).waitFor();
+  await panel.getByText(`Surely since ${told(then)}: `).waitFor();
   await panel.getByText('1 day was first fetched later: only changes after that are known.').waitFor();
   expect(await axe()).toEqual([]);
   await shots('explorer-known-days');

@@ -302,14 +302,24 @@ describe('the rows that differ', () => {
         kind: 'method',
       } as DiffRow,
     ];
-    expect(parseCsv(diffCsv(rows, names))).toEqual([
+    expect(parseCsv(diffCsv(rows, names, 'USD'))).toEqual([
       [
         ...['Date', 'Campaign name', 'Campaign id', 'Change', 'Column'],
         ...['Before', 'After', 'Difference', 'Difference in %'],
       ],
-      ['2026-11-18', "'=Spring", '1', 'changed', 'Spent', '12.5', '12', '-0.5', '-4'],
+      ['2026-11-18', "'=Spring", '1', 'changed', 'Spent (USD)', '12.5', '12', '-0.5', '-4'],
       ['2026-11-18', "'=Spring", '1', 'changed', 'Title', '', "'+x", '', ''],
-      ['2026-11-19', '', '2', 'fetched with another token or other columns', 'Spent', '0.1', '0', '-0.1', ''],
+      [
+        '2026-11-19',
+        '',
+        '2',
+        'fetched with another token or other columns',
+        'Spent (USD)',
+        '0.1',
+        '0',
+        '-0.1',
+        '',
+      ],
     ]);
   });
 

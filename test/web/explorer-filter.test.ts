@@ -186,7 +186,10 @@ it.each([
   ['campaign id = 1000', 'Campaign id = 1000'],
   ['bread and butter', '“bread” and “butter” and “and”'],
   ['clicks between 10 and 1,000', 'Clicks ≥ 10 and Clicks ≤ 1,000'],
-  ['campaign in Acme B, "c, d"', 'Campaign name in “Acme B”, “c, d” (“Acme B”, “c, d” match no row)'],
+  [
+    'campaign in Acme B, "c, d"',
+    'Campaign name in “Acme B”, “c, d” (“Acme B” matches no row) (“c, d” matches no row)',
+  ],
   ['date not in 2026-11-18, 2026-12', 'not (Date in 2026-11-18, 2026-12 (2026-12 matches no row))'],
   ['clicks < 4 or clicks > 10 or clicks = 5 acme', '(Clicks < 4 or Clicks > 10 or Clicks = 5) and “acme”'],
   ['cost > 3', 'Spent > $3'],

@@ -9,7 +9,11 @@ const { full, signed } = numbers;
 /** What a shown number says, in ten thousandths. */
 function toldBy(text: string): bigint {
   const [, sign = '', whole = '', decimals = ''] = /^([+-]?)(\d+)(?:\.(\d{1,4}))?$/.exec(
-    text.replaceAll(/[$,%]/g, '').replace(/ (pp|percentage points)$/, ''),
+    text
+      .replace('−', '-')
+      .replace(/^under .*/, '0')
+      .replaceAll(/[$,%]/g, '')
+      .replace(/ (pp|percentage points)$/, ''),
   ) as RegExpExecArray;
   return BigInt(`${sign}${whole}${decimals.padEnd(4, '0')}`);
 }
@@ -56,21 +60,22 @@ describe('a difference', () => {
     expect(full(12_420.054, 'money', 'USD')).toBe('$12,420.05');
     expect(full(12_212.4152, 'money', 'USD')).toBe('$12,212.42');
     expect(signed(12_420.054, 12_212.4152, 'money', 'USD')).toBe('+$207.63');
-    expect(numbers.compared(12_420.054, 12_212.4152, 'money', 'USD')).toBe('$207.63 more (+1.7 %)');
+    expect(numbers.compared(12_420.054, 12_212.4152, 'money', 'USD')).toBe('$207.63 more (+1.7%)');
   });
 
   it('has a sign, unless it is 0, and percentages differ by percentage points', () => {
-    expect([signed(1, 4, 'number', null), signed(4, 4, 'number', null)]).toEqual(['-3', '0']);
+    expect([signed(1, 4, 'number', null), signed(4, 4, 'number', null)]).toEqual(['−3', '0']);
     expect(signed(0.75, 0.71, 'share', null)).toBe('+0.04 pp');
+    expect(signed(12.351, 12.353, 'money', 'USD')).toBe('under $0.01 less');
     expect(signed(1, 0.0051, 'money', 'USD')).toBe('+$0.9949');
   });
 
   it('in words has its direction, and in percent what it is of the number before', () => {
     const words = (...of: Parameters<typeof numbers.compared>) => numbers.compared(...of);
-    expect(words(3, 4, 'number', null)).toBe('1 less (-25 %)');
-    expect(words(0.71, 0.75, 'share', null)).toBe('0.04 percentage points less (-5.3 %)');
+    expect(words(3, 4, 'number', null)).toBe('1 less (−25.0%)');
+    expect(words(0.71, 0.75, 'share', null)).toBe('0.04 percentage points less (−5.3%)');
     expect(words(5, 0, 'money', 'USD')).toBe('$5.00 more');
     expect(words(5, 5, 'money', 'USD')).toBe('no difference');
-    expect(words(10.004, 10.001, 'money', 'USD')).toBe('under $0.01 more (+0.03 %)');
+    expect(words(10.004, 10.001, 'money', 'USD')).toBe('under $0.01 more (+0.03%)');
   });
 });

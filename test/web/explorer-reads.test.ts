@@ -34,7 +34,9 @@ it('a person who compares today reads that its day is still being completed, and
   const path = join(await tempFolder(), 'compared.csv');
   await (await download).saveAs(path);
   const [head = [], ...lines] = parseCsv((await readFile(path, 'utf8')).replace('\ufeff', ''));
-  expect(head.slice(0, 3)).toEqual(['Group', 'Impressions', 'Impressions before']);
+  const [, now = '', before = ''] =
+    /_1_([\d-]+)_.*_compared_([\d-]+)_/.exec((await download).suggestedFilename()) ?? [];
+  expect(head.slice(0, 3)).toEqual(['Group', `Impressions ${now}`, `Impressions ${before}`]);
   expect(lines.at(-1)?.[0]).toBe('Total');
   await page.getByRole('combobox', { name: /^Period/ }).selectOption('yesterday');
   await page.waitForURL(/_period=yesterday/);
@@ -65,10 +67,13 @@ it('a person who compares days that are still being completed reads how many, an
     .getByText(`Final days only: without the last ${open} days of this period and those beside them.`)
     .waitFor();
   await page.waitForURL(/finals=1/);
+  await page.getByRole('region', { name: /^Compared with .*, final days only$/ }).waitFor();
   await card.getByRole('button', { name: 'Show table' }).click();
   const lines = card.getByRole('region', { name: /in both periods$/ }).locator('tbody tr');
   await expect.poll(() => lines.count()).toBe(30 - open);
   expect(calls).toEqual([]);
+  const told = await card.getByText(/^Impressions: [\d,]+ in this period; /).textContent();
+  expect(told).toContain(`Impressions: ${await card.locator('.figures dd').first().textContent()} in`);
   await card.getByRole('button', { name: 'Compare all days' }).click();
   await note.waitFor();
   await page.getByRole('checkbox', { name: 'Date' }).uncheck();

@@ -243,24 +243,24 @@ describe('changes', () => {
     const panel = page.getByRole('region', { name: 'What changed', exact: true });
     await panel
       .getByText(
-        /^1 day changed since first fetched\. Spent of all 3 days: \$[\d,.]+ → \$[\d,.]+, \$[\d,.]+ (more|less) \([+-][\d.]+ %\)\.$/,
+        /^1 day changed since first fetched\. Spent of all 3 days: \$[\d,.]+ → \$[\d,.]+, \$[\d,.]+ (more|less) \([+−][\d.]+%\)\.$/,
       )
       .waitFor();
-    await panel.getByText(/^Impressions [\d,]+ more \([+-][\d.]+ %\); /).waitFor();
+    await panel.getByText(/^Impressions [\d,]+ more \([+−][\d.]+%\); /).waitFor();
     const days = panel.getByRole('list', { name: 'Days that changed, newest first' });
     const [corrected] = await days.getByRole('group').allInnerTexts();
     expect(corrected?.replaceAll(/\s+/g, ' ').trim()).toMatch(
-      /^Nov 18, 2026 \$[\d,.]+ → \$[\d,.]+ \$[\d,.]+ (more|less) \([+-][\d.]+ %\) \d+ campaigns? moved$/,
+      /^Nov 18, 2026 \$[\d,.]+ → \$[\d,.]+ \$[\d,.]+ (more|less) \([+−][\d.]+%\) \d+ campaigns? moved$/,
     );
     await shots('explorer-changed');
     await days.getByText('Nov 18, 2026').click();
     await days
-      .getByText(/^Changed between Nov \d+, 2026 \d\d:\d\d and .* UTC: \$[\d,.]+ → \$[\d,.]+, .* %\)\.$/)
+      .getByText(/^Changed between Nov \d+, 2026 \d\d:\d\d and .* UTC: \$[\d,.]+ → \$[\d,.]+, .*%\)\.$/)
       .waitFor();
     const campaigns = days.getByRole('region', { name: 'What moved on Nov 18, 2026' });
     const [, campaign] = await campaigns.getByRole('row').allInnerTexts();
     expect(campaign?.replaceAll(/\s+/g, ' ')).toMatch(
-      / \(Campaign id \d+\) \$[\d,.]+ → \$[\d,.]+, \$[\d,.]+ (more|less) \([+-][\d.]+ %\)$/,
+      / \(Campaign id \d+\) \$[\d,.]+ → \$[\d,.]+, \$[\d,.]+ (more|less) \([+−][\d.]+%\)$/,
     );
     const moved = Number(/(\d+) campaigns? moved/.exec(corrected ?? '')?.[1]);
     expect(await campaigns.getByRole('row').count()).toBe(moved + 1);

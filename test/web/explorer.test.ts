@@ -550,11 +550,11 @@ describe('a comparison', () => {
     await card.getByRole('img', { name: 'Impressions by day in both periods' }).waitFor();
     await card
       .getByText(
-        /^Impressions: [\d,]+ in this period; [\d,]+ in the other; [\d,]+ (more|less) \([+-][\d.]+ %\)\.$/,
+        /^Impressions: [\d,]+ in this period; [\d,]+ in the other; [\d,]+ (more|less) \([+−][\d.]+%\)\.$/,
       )
       .waitFor();
     await card
-      .getByText(/^[+-][\d,]+ \([+-][\d.,]+ %\)$/)
+      .getByText(/^[+−][\d,]+ \([+−][\d.,]+%\)$/)
       .first()
       .waitFor();
     // People do not add up over groups: the total is what the platform says of each period.
@@ -565,7 +565,9 @@ describe('a comparison', () => {
       .toEqual([
         'Total',
         ...Array.from({ length: 7 }, () =>
-          expect.stringMatching(/^\$?[\d,.]+%? [+-]?\$?[\d,.]+( pp)? \([+-]?[\d.,]+ %\)$/),
+          expect.stringMatching(
+            /^\$?[\d,.]+%? (under )?[+−]?\$?[\d,.]+( pp)?( more| less)? \([+−]?[\d.,]+%\)$/,
+          ),
         ),
       ]);
     expect(await cells.nth(4).getAttribute('data-title')).toBe('Reach');
@@ -604,7 +606,7 @@ describe('a comparison of a month', () => {
     const card = page.getByRole('region', { name: 'Compared with Feb 1 – 28, 2026' });
     await card
       .getByText(
-        /Mean per day: \$[\d,.]+ in this period; \$[\d,.]+ in the other; \$[\d,.]+ (more|less) \([+-][\d.]+ %\)\.$/,
+        /Mean per day: \$[\d,.]+ in this period; \$[\d,.]+ in the other; \$[\d,.]+ (more|less) \([+−][\d.]+%\)\.$/,
       )
       .waitFor();
     await card
@@ -620,7 +622,7 @@ describe('a comparison of a month', () => {
     const mean = await card.locator('tfoot tr').last().locator('td').allInnerTexts();
     expect(mean.slice(0, 2).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
       'Mean per day',
-      expect.stringMatching(/^\$[\d,.]+ [+-]\$[\d,.]+ \([+-][\d.]+ %\)$/),
+      expect.stringMatching(/^\$[\d,.]+ [+−]\$[\d,.]+ \([+−][\d.]+%\)$/),
     ]);
     await page.getByLabel('Compare with').selectOption({ label: 'the 31 days before' });
     await page.getByRole('region', { name: 'Compared with Jan 29 – Feb 28, 2026' }).waitFor();
@@ -738,7 +740,7 @@ describe('several advertisers', () => {
       .getByText(/^.* Numbers of (both periods are|this period are .*, those of the other) /)
       .waitFor();
     const reach = each.locator('td[data-title=Reach]');
-    const both = expect.stringMatching(/^[\d,]+\s+[+-]?[\d,]+\s+\(.*%\)$/);
+    const both = expect.stringMatching(/^[\d,]+\s+[+−]?[\d,]+\s+\(.*%\)$/);
     expect(await reach.allInnerTexts()).toEqual([both, both, '–']);
     const groups = page.getByRole('region', { name: 'Changes by group' });
     expect(await groups.locator('tbody tr').count()).toBeGreaterThan(2);
@@ -855,7 +857,7 @@ describe('pins', () => {
     await page.getByText(`Note: ${HOSTILE}`).waitFor();
     const [told] = await page.getByText(/^Pinned on/).allInnerTexts();
     expect(told).toMatch(
-      /^Pinned on \w+ \d+, \d+ [\d:]+ UTC by \S+, 7 rows by date (final|some days provisional then)$/,
+      /^Pinned on \w+ \d+, \d+ [\d:]+ UTC by \S+, 7 rows by date (final|\w+ \d+( – .*)?, \d{4} provisional then)$/,
     );
     await table.getByRole('columnheader', { name: 'CPM' }).waitFor();
     const [newest] = await table.locator('tbody tr').allInnerTexts();

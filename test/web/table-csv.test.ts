@@ -123,15 +123,39 @@ it('of a comparison has both values of each group, their difference, and that in
   const rows = (clicks: number, spent: number) => [{ campaignName: '=A', clicks, spent, currency: 'USD' }];
   const { measures } = allColumnsOf(rows(1, 1));
   const own = measures.filter(({ ratio }) => ratio === null);
+  const days = {
+    now: { from: '2026-11-02', to: '2026-11-03' },
+    before: { from: '2026-11-01', to: '2026-11-01' },
+  };
   const groups = compareGroups(rows(3, 1.5), rows(2, 2), ['campaign'], own);
-  expect(parseCsv(comparedCsv(groups, own, 'USD'))).toEqual([
+  expect(parseCsv(comparedCsv(groups, own, 'USD', days))).toEqual([
     [
       'Group',
-      ...['Clicks', 'Clicks before', 'Clicks difference', 'Clicks difference in %'],
-      ...['Spent (USD)', 'Spent (USD) before', 'Spent (USD) difference', 'Spent difference in %'],
+      ...[
+        'Clicks 2026-11-02 to 2026-11-03',
+        'Clicks 2026-11-01',
+        'Clicks difference',
+        'Clicks difference in %',
+      ],
+      ...[
+        'Spent (USD) 2026-11-02 to 2026-11-03',
+        'Spent (USD) 2026-11-01',
+        'Spent (USD) difference',
+        'Spent difference in %',
+      ],
     ],
     ["'=A", '3', '2', '1', '50', '1.5', '2', '-0.5', '-25'],
   ]);
   const added = compareGroups(rows(3, 1.5), [], ['campaign'], own);
-  expect(parseCsv(comparedCsv(added, own, null))[1]).toEqual(["'=A", '3', '', '', '', '1.5', '', '', '']);
+  expect(parseCsv(comparedCsv(added, own, null, days))[1]).toEqual([
+    "'=A",
+    '3',
+    '',
+    '',
+    '',
+    '1.5',
+    '',
+    '',
+    '',
+  ]);
 });

@@ -4,6 +4,9 @@ import { choicesOf } from './against.js';
 import { DayInput } from './day-input.js';
 import type { Period, Viewed } from './question.js';
 
+/** What only a comparison has does not stay. */
+const NOTHING = { against: '', weekdays: '', otherFrom: '', otherTo: '', finals: '' };
+
 interface LineProps extends Pick<Viewed, 'view' | 'setView'> {
   /** Of the report; null: unknown. */
   readonly now: Period | null;
@@ -17,7 +20,7 @@ export function AgainstLine({ view, setView, now }: LineProps) {
         label="Compare with"
         options={choicesOf(view, now)}
         value={against}
-        choose={(chosen) => setView({ against: chosen })}
+        choose={(against) => setView(against === '' ? NOTHING : { against })}
       />
       {against === 'custom' ? (
         <>

@@ -2,11 +2,12 @@
 import type { ComponentChildren } from 'preact';
 import { Card } from '../ui/parts.js';
 import { AgainstLine } from './against-line.js';
+import { lastReadWords } from './answered.js';
 import { CopyLink } from './copy-link.js';
 import { Known } from './known.js';
 import type { Later } from './marks.js';
 import { counted } from './numbers.js';
-import type { Report } from './parse.js';
+import type { Meta, Report } from './parse.js';
 import { ofNow, reportHref, thenWords, type Viewed } from './question.js';
 import { closedPeriod, toldPeriod } from './spans.js';
 
@@ -57,17 +58,26 @@ export function AnswerHead(props: HeadProps) {
           <AgainstLine {...viewed} now={closedPeriod(meta?.period)} />
         </div>
       </div>
-      {isPast && meta !== null ? <EarlierTime {...viewed} /> : null}
+      {isPast && meta !== null ? <EarlierTime {...viewed} meta={meta} /> : null}
       {children}
       {report === null ? null : <Known {...{ report, isPast, later, again, details }} />}
     </Card>
   );
 }
 
-const EarlierTime = ({ question, view }: Viewed) => (
-  <p class="note warn" role="status">
-    <strong>Numbers as they were on {thenWords(question.asOf)}</strong>, not those of now. Totals have no
-    history: sums of these rows are shown.{' '}
-    <a href={reportHref(ofNow(question), view)}>Show the numbers of now</a>
-  </p>
-);
+/** Each split is read on its own, so that of one day they may have other numbers. */
+function EarlierTime({ question, view, meta }: Viewed & { readonly meta: Meta }) {
+  const then = thenWords(question.asOf);
+  const read = lastReadWords(meta);
+  return (
+    <p class="note warn" role="status">
+      <strong>{read === null ? `Numbers as they were on ${then}` : `As of ${then} – ${read}`}</strong>, not
+      those of now.{' '}
+      {read === null
+        ? ''
+        : 'Changes after that were not seen yet; days seen changed later have ~. Each split is read on its own. '}
+      Totals have no history: sums of these rows are shown.{' '}
+      <a href={reportHref(ofNow(question), view)}>Show the numbers of now</a>
+    </p>
+  );
+}

@@ -1,5 +1,6 @@
 /** How old the numbers of an answer are, and what may still change, in words. Pure. */
 import { span } from '../ui/format.js';
+import { dates } from './dates.js';
 import type { Meta } from './parse.js';
 import { closedPeriod, periodWords } from './spans.js';
 
@@ -51,6 +52,23 @@ export const ageWords = ({ fetchedMs }: Answered, nowMs: number): string =>
 /** Until the gateway fetches newer ones, `45 min`; null: it does if it is asked, or that is not told. */
 export const leftWords = ({ nextMs }: Answered, nowMs: number): string | null =>
   nextMs === null || nextMs - nowMs < MINUTE_MS ? null : minutes(nextMs - nowMs);
+
+/** Between its end and the next reading a day may change unseen. */
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** Of an earlier time, `12 of 30 days last read between Nov 19, 2026 and Nov 24, 2026`; null: all were read less than a day before it, or again later with the same numbers. */
+export function lastReadWords({ knownAt = '', days = [] }: Pick<Meta, 'knownAt' | 'days'>): string | null {
+  const read = days.flatMap(({ date, knownFrom = '', confirmedUntil = '' }) => {
+    const [, last = ''] = [knownFrom, confirmedUntil].sort();
+    return Date.parse(knownAt) - Date.parse(last) < DAY_MS ? [] : { date, last };
+  });
+  const lasts = read.map(({ last }) => last).sort();
+  const [first = '', last = ''] = [lasts[0], lasts.at(-1)].map((iso = '') => dates.full(iso));
+  if (read.length === 0) return null;
+  const of = (some: readonly { readonly date: string }[]) => new Set(some.map(({ date }) => date)).size;
+  const which = of(read) === of(days) ? 'numbers' : `${of(read)} of ${of(days)} days`;
+  return `${which} last read ${first === last ? `on ${first}` : `between ${first} and ${last}`}`;
+}
 
 /** `Nov 24 – 28, 2026`; null: nothing may still change. */
 export function openWords({ final, firstProvisionalDate: first, period }: Meta): string | null {

@@ -108,10 +108,7 @@ export function Changed(props: ChangedProps) {
     <>
       <div class="toolbar">
         <p role="status">
-          <strong>
-            {counted(days.length, 'day')} changed{noticedWords(days, moments)}.
-          </strong>{' '}
-          <Total {...{ states, column, currency }} />
+          <Headline {...{ states, column, currency, moments }} /> <Total {...{ states, column, currency }} />
         </p>
         <SelectLine
           label="Changes in"
@@ -147,36 +144,44 @@ function sinceWords({ from, to }: Moments): string {
   return to === null ? since : `${since} until ${moment(isoOf(to))}`;
 }
 
-/** Nobody knows of a change before it is read: it may have been made any time since the numbers were read before. */
-function noticedWords(days: readonly DayStates[], moments: Moments): string {
-  const noticed = moments.from === null ? ` ${sinceWords(moments)}` : `, noticed ${sinceWords(moments)}`;
-  const older = days.filter(({ lastRead }) => lastRead !== null).length;
-  if (older === 0) return noticed;
-  const which = days.length === 1 ? 'the change' : `of ${counted(older, 'day')} the change`;
-  return `${noticed}; ${which} may be older`;
-}
-
 interface OfStates {
   readonly states: readonly DayStates[];
   readonly column: ReportColumn;
   readonly currency: string | null;
 }
 
+/** Nobody knows of a change before it is read: it may have been made any time since the numbers were read before. */
+function Headline({ states, column, currency, moments }: OfStates & { readonly moments: Moments }) {
+  const days = states.filter(({ steps }) => steps.length > 0);
+  const since = sinceWords(moments);
+  const old = days.filter(({ lastRead }) => lastRead !== null);
+  const sure = days.filter(({ lastRead }) => lastRead === null);
+  if (moments.from === null) return <strong>{`${counted(days.length, 'day')} changed ${since}.`}</strong>;
+  // Percentages are of all days alone; a ratio of some days is no part of that of all.
+  const told = (some: readonly DayStates[]) => {
+    const { now, before } = changeIn(column.ratio === null ? some : [], column);
+    return now === null || before === null ? '' : `, ${numbers.signed(now, before, column.unit, currency)}`;
+  };
+  const more = old.length === days.length ? '' : 'more ';
+  const were = old.length === 1 ? 'it was' : 'they were';
+  return (
+    <strong>
+      {`Surely ${since}: ${sure.length === 0 ? 'no day' : counted(sure.length, 'day')}${told(sure)}. `}
+      {old.length === 0
+        ? ''
+        : `${counted(old.length, `${more}day`)} changed at an unknown time since ${were} last read${told(old)}.`}
+    </strong>
+  );
+}
+
 /** Of all days that are known, also those that have not changed. */
 function Total({ states, column, currency }: OfStates) {
   const change = changeIn(states, column);
   if (change.diff === null) return null;
-  const old = states.filter(({ lastRead }) => lastRead !== null);
-  // A part of a sum; of a ratio there is none.
-  const { before, now } = changeIn(column.ratio === null ? old : [], column);
   return (
     <>
       {column.title} of {states.length === 1 ? 'this day' : `all ${counted(states.length, 'day')}`}:{' '}
-      <Shown {...{ change, currency }} unit={column.unit} joint=", " />
-      {before === null || now === null
-        ? ''
-        : `, of which ${numbers.compared(now, before, column.unit, currency)} on ${old.length === 1 ? 'the day' : 'days'} whose change may be older`}
-      .
+      <Shown {...{ change, currency }} unit={column.unit} joint=", " />.
     </>
   );
 }

@@ -184,11 +184,12 @@ export function changeIn(pairs: readonly Pair[], column: ReportColumn): Change {
   return changeOf(over('now'), over('before'));
 }
 
-/** Whether it can be compared row by row at both moments. */
-export const isComparable = ({ isLater, isOver }: DayStates): boolean => !isLater && isOver;
+/** Whether it can be compared row by row. */
+export const isComparable = ({ isOver }: DayStates): boolean => isOver;
 
-/** Days that follow each other and can be compared row by row at both moments, with one at least that changed; earliest first. */
-export function comparedRuns(states: readonly DayStates[]): Period[] {
+/** Days that follow each other and can be compared row by row, with one at least that changed; earliest first. @param later those first fetched after the first moment, else the others */
+export function comparedRuns(all: readonly DayStates[], later = false): Period[] {
+  const states = all.filter(({ isLater }) => isLater === later);
   const changed = states.filter(({ steps }) => steps.length > 0).map(({ date }) => date);
   const days = states.filter(isComparable).map(({ date }) => date);
   return runsOf(days.reverse()).filter(({ from, to }) => changed.some((date) => from <= date && date <= to));

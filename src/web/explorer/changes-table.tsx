@@ -4,6 +4,7 @@ import { Button, Name, Tag } from '../ui/parts.js';
 import { exactly, type ReportColumn, written } from './columns.js';
 import type { Change, ComparedGroup } from './compare.js';
 import { numbers } from './numbers.js';
+import type { Period } from './question.js';
 import { saveCsv } from './save-csv.js';
 import { comparedCsv } from './table-csv.js';
 
@@ -19,9 +20,10 @@ interface ChangesTableProps {
   readonly currency: string | null;
   /** Of the file. */
   readonly name: string;
+  readonly days: Readonly<Record<'now' | 'before', Period>>;
 }
 
-export function ChangesTable({ each, groups, feet, measures, currency, name }: ChangesTableProps) {
+export function ChangesTable({ each, groups, feet, measures, currency, name, days }: ChangesTableProps) {
   const columns = measures.map(
     (column): Column<ComparedGroup> => ({
       title: column.title,
@@ -61,7 +63,7 @@ export function ChangesTable({ each, groups, feet, measures, currency, name }: C
         label="Download this comparison (CSV)"
         title="All groups with both values, their difference, and exact numbers and units"
         act={() =>
-          saveCsv(comparedCsv([...groups, ...(hasEach ? each : []), ...feet], measures, currency), name)
+          saveCsv(comparedCsv([...groups, ...(hasEach ? each : []), ...feet], measures, currency, days), name)
         }
       />
     </>

@@ -124,6 +124,12 @@ export function unitWord({ unit }: Pick<ReportColumn, 'unit'>, currency: string 
   return unit === 'share' ? '%' : unit === 'money' ? currency : null;
 }
 
+/** `Spent (USD)`, `CTR (%)` */
+export function headOf(column: Pick<ReportColumn, 'title' | 'unit'>, currency: string | null): string {
+  const unit = unitWord(column, currency);
+  return unit === null ? column.title : `${column.title} (${unit})`;
+}
+
 /** `Spent, USD` */
 export function titleWithUnit(column: ReportColumn, currency: string | null): string {
   const unit = unitWord(column, currency);

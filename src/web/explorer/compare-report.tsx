@@ -1,5 +1,5 @@
 /** The report compared with another period, by group and measure. */
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Button, Card, Empty, Wait } from '../ui/parts.js';
 import {
   type Compared,
@@ -43,6 +43,7 @@ import {
   thenWords,
   type Viewed,
 } from './question.js';
+import { TotalFigures } from './report-rows.js';
 import { csvName } from './save-csv.js';
 import { combine, type Part } from './several.js';
 import { Progress } from './several-progress.js';
@@ -59,6 +60,7 @@ interface CompareProps extends Viewed {
 
 export function CompareReport(props: CompareProps) {
   const { report, view } = props;
+  const [final, tellFinal] = useState<Period | null>(null);
   if (view.against === '') return null;
   const now = closedPeriod(report.meta.period);
   const before = now === null ? null : otherPeriod(view, now);
@@ -66,12 +68,12 @@ export function CompareReport(props: CompareProps) {
   const question = { ...props.question, period: '', dateFrom: before.from, dateTo: before.to };
   const Other = question.others.length === 0 ? OfOne : OfSeveral;
   return (
-    <Card title={`Compared with ${periodWords(before)}`}>
+    <Card title={`Compared with ${periodWords(final ?? before)}${final === null ? '' : ', final days only'}`}>
       <Other
         {...props}
         asked={props.question}
         question={question}
-        {...{ now, before }}
+        {...{ now, before, tellFinal }}
         months={monthsApart(view, now)}
       />
     </Card>
@@ -88,7 +90,12 @@ function faultOf({ view: { against, otherFrom, otherTo } }: CompareProps, now: P
 }
 
 /** Its question is that of the other period; `asked`: that of the report. */
-type PeriodsProps = CompareProps & Compared & { readonly asked: Question };
+type PeriodsProps = CompareProps &
+  Compared & {
+    readonly asked: Question;
+    /** Called with the days of the other period that are compared, if it is not all; null: it is. */
+    readonly tellFinal: (before: Period | null) => void;
+  };
 
 function OfOne(props: PeriodsProps) {
   const { question, view } = props;
@@ -185,6 +192,11 @@ function AllOrFinal(both: BothProps) {
     );
   }, [report, other, now.from, now.to, before.from, before.to, months]);
   const shown = view.finals !== '' && final !== null ? { ...both, ...final } : both;
+  const told = shown === both ? null : shown.before;
+  useEffect(() => {
+    both.tellFinal(told);
+    return () => both.tellFinal(null);
+  }, [told?.from, told?.to]);
   const left = daysOf(now).length - daysOf(shown.now).length;
   // Only reports by date say which days.
   const isUnsaid = [report, other].some(({ meta }) => !meta.final && !meta.split.includes('date'));
@@ -218,7 +230,7 @@ function AllOrFinal(both: BothProps) {
 
 /** How old the numbers of both periods are. */
 function agesInWords({ question: { asOf }, report, other }: BothProps): string {
-  if (asOf !== '') return `Numbers of both are as they were on ${thenWords(asOf)}.`;
+  if (asOf !== '') return `Numbers of both are as last read before ${thenWords(asOf)}.`;
   const [here, there] = [report, other].map(({ meta, answered }) =>
     openWords(meta) === null || answered === undefined ? 'final' : ageWords(answered, Date.now()),
   );
@@ -260,6 +272,7 @@ function Both(both: BothProps) {
   });
   return (
     <>
+      {view.finals === '' ? null : <TotalFigures {...{ report, measures, currency }} />}
       <Totals {...both} column={chosen} currency={currency} total={total} mean={mean} />
       {report.meta.split.includes('date') ? <Overlay {...both} column={chosen} currency={currency} /> : null}
       <ChangesTable
@@ -268,6 +281,7 @@ function Both(both: BothProps) {
         feet={mean === null ? [total] : [total, mean]}
         measures={measures}
         currency={currency}
+        days={both}
         name={csvName(
           both.question,
           advertisersOf(both.question),

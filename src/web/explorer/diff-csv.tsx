@@ -9,13 +9,15 @@ import { aboutPath, type Period, type Question, runsOf } from './question.js';
 import { csvName, saveCsv } from './save-csv.js';
 import { useTeam } from './team.js';
 
-/** The comparisons of all rows between the moments, as none takes days that are not known at both; none: there are no others. */
+/** The comparisons of all rows between the moments; of days first fetched later, since then, as none takes days that are not known at both. */
 export function diffPaths(question: Question, states: readonly DayStates[], { from, to }: Moments): string[] {
   const moments = {
     from: from === null ? 'first' : new Date(from).toISOString(),
     to: to === null ? 'latest' : new Date(to).toISOString(),
   };
-  return comparedRuns(states).map((days) => aboutPath('diff', daysIn(question, days), moments));
+  return [moments, { ...moments, from: 'first' }].flatMap((between, at) =>
+    comparedRuns(states, at === 1).map((days) => aboutPath('diff', daysIn(question, days), between)),
+  );
 }
 
 /** @param paths of {@link diffPaths}, which are asked one after another */
@@ -35,10 +37,12 @@ interface DiffCsvProps {
   /** That changed, newest first. */
   readonly days: readonly DayStates[];
   readonly paths: readonly string[];
+  /** Of money; null: unknown, or there are several. */
+  readonly currency: string | null;
 }
 
 /** Saves the rows of the shown days, and names those that it cannot have. */
-export function DiffCsv({ question, names, days, paths }: DiffCsvProps) {
+export function DiffCsv({ question, names, days, paths, currency }: DiffCsvProps) {
   const { api } = useTeam();
   const { act } = useNotices();
   const compared = days.filter(isComparable);
@@ -46,7 +50,7 @@ export function DiffCsv({ question, names, days, paths }: DiffCsvProps) {
   const left = runsOf(days.flatMap((day) => (isComparable(day) ? [] : day.date)).reverse());
   const save = async () =>
     saveCsv(
-      diffCsv(await loadDiff(api, paths), names),
+      diffCsv(await loadDiff(api, paths), names, currency),
       csvName(question, [question.advertiserId], { from: first, to: last }, 'changes'),
     );
   return (
@@ -54,14 +58,12 @@ export function DiffCsv({ question, names, days, paths }: DiffCsvProps) {
       {paths.length === 0 ? null : (
         <Button
           label="CSV of every row and column that differs"
-          title="A line for each cell, with its numbers at both moments"
           act={() => act(save, 'CSV of the changes made.')}
         />
       )}
       {left.length === 0 ? null : (
         <span class="small quiet">
-          {paths.length === 0 ? 'There is no CSV of' : 'The CSV is without'} {toldRuns(left)}, first fetched
-          after that moment, or not over yet.
+          {paths.length === 0 ? 'There is no CSV of' : 'The CSV is without'} {toldRuns(left)}, not over yet.
         </span>
       )}
     </p>

@@ -1,7 +1,7 @@
 /** Rows that differ between two moments: whose they are, how many of a day, and as CSV. Pure. */
 import type { AnswerTo } from '../../api/operations/table.js';
 import { groupBy } from '../../lib/group-by.js';
-import { type ReportColumn, shown, titleOf } from './columns.js';
+import { headOf, type ReportColumn, shown, titleOf, unitOf } from './columns.js';
 import { csvOf, safe } from './join-csv.js';
 import { cellOf, type Row } from './parse.js';
 
@@ -51,7 +51,7 @@ export function movedByDay(rows: readonly DiffRow[], column: ReportColumn): Read
 const HEADS = ['Change', 'Column', 'Before', 'After', 'Difference', 'Difference in %'] as const;
 
 /** @returns RFC 4180: a line for each cell that differs, with ids of its row and their names. Numbers are exact; texts are safe for spreadsheets */
-export function diffCsv(rows: readonly DiffRow[], names: Names): string {
+export function diffCsv(rows: readonly DiffRow[], names: Names, currency: string | null): string {
   const ids = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((one) => !NO_SUBJECT.has(one));
   const nameOf = (row: Row, id: string) => names.get(`${id} ${String(cellOf(row, id))}`);
   const named = new Set(ids.filter((id) => rows.some((row) => nameOf(row, id) !== undefined)));
@@ -65,7 +65,12 @@ export function diffCsv(rows: readonly DiffRow[], names: Names): string {
       cellOf(row, id) ?? '',
     ]);
     return Object.entries(row.changed).map(([column, cell]) => [
-      ...[row.date, ...subject, KINDS[row.kind], titleOf(column)],
+      ...[
+        row.date,
+        ...subject,
+        KINDS[row.kind],
+        headOf({ title: titleOf(column), unit: unitOf(column) }, currency),
+      ],
       ...[cell.old, cell.new, cell.diff, cell.percent],
     ]);
   });

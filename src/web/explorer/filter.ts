@@ -220,14 +220,14 @@ function listAt(filter: string, at: number, column: ReportColumn, { rows, column
     if (hasMore) end += behind.length;
   }
   const cells = new Set(rows.map((row) => plain(textOf(cellOf(row, name)))));
-  const isIt = (text: string) => (cell: string) => isDate ? cell.startsWith(text) : cell === plain(text);
+  const isIt = (text: string) => (cell: string) => (isDate ? cell.startsWith(text) : cell === plain(text));
   const found = new Set(texts.flatMap((text) => [...cells].filter(isIt(text))));
   const told = (text: string) => (isDate ? text : `“${text}”`);
   const absent = texts.filter((text) => ![...cells].some(isIt(text))).map(told);
   return {
     end: end + (/^\s*\)/.exec(filter.slice(end))?.[0].length ?? 0),
     test: (row) => found.has(plain(textOf(cellOf(row, name)))),
-    told: `${title} in ${texts.map(told).join(', ')}${absent.length === 0 ? '' : ` (${absent.join(', ')} ${absent.length === 1 ? 'matches' : 'match'} no row)`}`,
+    told: `${title} in ${texts.map(told).join(', ')}${absent.map((one) => ` (${one} matches no row)`).join('')}`,
     column: name,
   };
 }

@@ -15,8 +15,12 @@ export function numbersIn(locale: string) {
     const key = JSON.stringify(options);
     const known = made.get(key) ?? new Intl.NumberFormat(locale, options);
     made.set(key, known);
-    return known.format(value);
+    // The minus sign of all numbers is that of text, as wide as its plus.
+    return known.format(value).replace('-', '−');
   };
+  /** A difference that its decimals show as 0: `under $0.01 less`. */
+  const small = (isLess: boolean, options: Intl.NumberFormatOptions, noun: string): string =>
+    `under ${format(10 ** -(options.maximumFractionDigits ?? 0), { ...options, signDisplay: 'never' })}${noun} ${isLess ? 'less' : 'more'}`;
   return {
     /** Whether decimals are written with a comma. */
     hasCommas: format(0.5, {}).includes(','),
@@ -36,31 +40,36 @@ export function numbersIn(locale: string) {
     /** Not rounded, for the title of a cell. */
     exact: (value: number, unit: Unit, currency: string | null): string =>
       format(value, { ...styleOf(unit, currency), ...EXACT }),
-    /** The difference of both as they are shown, with its sign unless it is 0: `+$57.70`, `-3`, `+0.04 pp` in percentage points. */
+    /** The difference of both as they are shown, with its sign unless it is 0: `+$57.70`, `−3`, `+0.04 pp` in percentage points. */
     signed(now: number, before: number, unit: Unit, currency: string | null): string {
-      const text = format(...differenceOf(now, before, unit, currency, 'exceptZero'));
-      return unit === 'share' ? `${text} pp` : text;
+      const difference = differenceOf(now, before, unit, currency, 'exceptZero');
+      const noun = unit === 'share' ? ' pp' : '';
+      // What is not 0 is not shown as 0.
+      if (difference[0] === 0 && now !== before) return small(now < before, difference[1], noun);
+      return format(...difference) + noun;
     },
     /** A difference that is not rounded, for the title of what {@link signed} says. */
     exactDifference(value: number, unit: Unit, currency: string | null): string {
       return unit === 'share' ? `${format(value, EXACT)} pp` : this.exact(value, unit, currency);
     },
-    /** As {@link signed} in words, with the percent of the number before: `$57.70 more (+1.2 %)`, `0.04 percentage points less`, `no difference`. */
+    /** As {@link signed} in words, with the percent of the number before: `$57.70 more (+1.2%)`, `0.04 percentage points less`, `no difference`. */
     compared(now: number, before: number, unit: Unit, currency: string | null): string {
       if (now === before) return 'no difference';
       const [size, options] = differenceOf(now, before, unit, currency, 'never');
-      const isLess = size === 0;
-      const text = format(isLess ? 10 ** -(options.maximumFractionDigits ?? 0) : size, options);
       const noun = unit === 'share' ? ' percentage points' : '';
       const percent = before === 0 ? '' : ` (${this.percent(((now - before) / Math.abs(before)) * 100)})`;
-      return `${isLess ? 'under ' : ''}${text}${noun} ${now < before ? 'less' : 'more'}${percent}`;
+      if (size === 0) return small(now < before, options, noun) + percent;
+      return `${format(size, options)}${noun} ${now < before ? 'less' : 'more'}${percent}`;
     },
-    /** Of a change, `+1.2 %`, and `+0.03 %`: what is not 0 is not shown as 0. */
+    /** Of a change, `+1.2%`, and `+0.03%`: what is not 0 is not shown as 0. */
     percent: (value: number): string =>
-      `${format(value, {
-        ...(Math.abs(value) < 0.05 ? { maximumSignificantDigits: 1 } : { maximumFractionDigits: 1 }),
+      format(value, {
+        ...styleOf('share', null),
+        ...(value !== 0 && Math.abs(value) < 0.05
+          ? { maximumSignificantDigits: 1 }
+          : { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
         signDisplay: 'exceptZero',
-      })} %`,
+      }),
   };
 }
 
@@ -106,8 +115,9 @@ const roundedTo = (value: number, decimals: number): number =>
 /** With more parts nobody adds them up. */
 const MOST_PARTS = 20;
 
-/** What stands below numbers that {@link differsRounded} finds. */
-export const ROUNDED = '* Numbers are rounded; the total is of the exact ones.';
+/** What stands behind the total of numbers that {@link differsRounded} finds, and below them. */
+export const ROUNDED_SIGN = '†';
+export const ROUNDED = '† Numbers are rounded; the total is of the exact ones.';
 
 /** Whether numbers as they are shown have another sum than their total as it is shown, though the exact ones have that sum. */
 export function differsRounded(parts: readonly (number | null)[], total: number | null, unit: Unit): boolean {

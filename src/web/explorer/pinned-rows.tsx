@@ -1,9 +1,12 @@
 /** One pin: which it is, and its rows as a table. */
 import { useState } from 'preact/hooks';
+import { Refused } from '../ui/api.js';
 import { moment } from '../ui/format.js';
 import { useLoad } from '../ui/load.js';
 import { Card, Name, Tag, Wait } from '../ui/parts.js';
+import type { Api } from '../ui/session.js';
 import { View } from '../ui/shell.js';
+import { openWords } from './answered.js';
 import { dates } from './dates.js';
 import { endpointTitle } from './endpoints.js';
 import { counted } from './numbers.js';
@@ -11,8 +14,9 @@ import { breathe, parseReport } from './parse.js';
 import { linksOf, type Pin, pinPath, questionOf, splitWords, thenOf } from './pinned.js';
 import { FIRST_QUESTION, readView } from './question.js';
 import { ChartAndRows } from './report-rows.js';
-import { toldPeriod } from './spans.js';
+import { closedPeriod, toldPeriod } from './spans.js';
 import { useTeam } from './team.js';
+import { loadReport, shownPath } from './use-report.js';
 
 interface PinnedProps {
   readonly id: string;
@@ -26,7 +30,10 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
   const loaded = useLoad(path, async (signal) => {
     const answer = await parseReport((await api.raw(`${path}?_format=json`, signal)).text, breathe);
     // Of a pin, the answer has what the list of pins has.
-    return { pin: answer.meta as typeof answer.meta & Omit<Pin, 'id'>, report: answer };
+    const pin = answer.meta as typeof answer.meta & Omit<Pin, 'id'>;
+    const first = await firstOpen(api, pin, signal);
+    const meta = first === undefined ? answer.meta : { ...answer.meta, firstProvisionalDate: first };
+    return { pin, report: { ...answer, meta } };
   });
   return (
     <View title="Pinned rows" lead="They do not change any more.">
@@ -43,6 +50,7 @@ export function PinnedRows({ id, nameOf }: PinnedProps) {
             <>
               <PinHead
                 {...{ id, pin }}
+                open={report.meta.firstProvisionalDate === undefined ? null : openWords(report.meta)}
                 title={title}
                 subject={advertiser ?? `advertiser ${advertiserId || 'unknown'}`}
               />
@@ -66,11 +74,13 @@ interface OfPin {
 
 interface HeadProps extends OfPin {
   readonly id: string;
+  /** Days that the platform was still completing; null: not known. */
+  readonly open: string | null;
   readonly title: string;
   readonly subject: string;
 }
 
-function PinHead({ id, pin, title, subject }: HeadProps) {
+function PinHead({ id, pin, open, title, subject }: HeadProps) {
   const then = thenOf(pin);
   return (
     <Card>
@@ -84,9 +94,9 @@ function PinHead({ id, pin, title, subject }: HeadProps) {
       )}
       <p>
         Pinned on <PinnedBy pin={pin} isLong />, {counted(pin.rowCount, 'row')} {splitWords(pin.split)}{' '}
-        <PinState pin={pin} />
+        <PinState {...{ pin, open }} />
       </p>
-      {then === null ? null : <p>Numbers as they were on {then}.</p>}
+      {then === null ? null : <p>Numbers as last read before {then}.</p>}
       <p class="row">
         <PinLinks id={id} pin={pin} />
         <a href={`${pinPath(id)}?_format=json`} download={`${id}.json`}>
@@ -139,19 +149,26 @@ export function PinnedBy({
   );
 }
 
-/** A pin does not say which days are not final. */
-export const PinState = ({ pin: { final, period } }: OfPin) => (
-  <span
-    title={
-      final
-        ? 'The platform is not expected to change these numbers any more.'
-        : 'Some of these numbers were fetched while the platform was still completing the day. “What changed since” tells what it changed later.'
-    }
-  >
+/** A pin does not say which days are not final. @param open those, if they are known */
+export const PinState = ({ pin: { final }, open }: OfPin & { readonly open?: string | null }) => (
+  <span title={final ? '' : '“What changed since” tells what the platform changed later.'}>
     <Tag tone={final ? 'good' : 'warn'}>
-      {final ? 'final' : `${isOneDay(period) ? '' : 'some days '}provisional then`}
+      {final ? 'final' : `${open === null ? 'some days ' : open ? `${open} ` : ''}provisional then`}
     </Tag>
   </span>
 );
 
-const isOneDay = (period: Pin['period']): boolean => period !== null && period.from === period.to;
+/** The first day that the platform was still completing, as history has it at the time of the numbers; undefined: not known. */
+async function firstOpen(api: Api, pin: Omit<Pin, 'id'>, signal: AbortSignal): Promise<string | undefined> {
+  const [question, days] = [questionOf(pin), closedPeriod(pin.period)];
+  if (pin.final || days === null || question?.splits.includes('byDate') !== true) return undefined;
+  const then = { ...question, period: '', dateFrom: days.from, dateTo: days.to, asOf: pin.knownAt };
+  try {
+    const { meta } = await loadReport(api, shownPath(then), signal);
+    return meta.days?.find(({ final }) => !final)?.date;
+  } catch (error) {
+    // History is kept for a shorter time than pins.
+    if (error instanceof Refused) return undefined;
+    throw error;
+  }
+}

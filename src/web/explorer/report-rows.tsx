@@ -40,7 +40,10 @@ export function ChartAndRows(props: RowsProps) {
   if (loaded.rows.length === 0) return <Empty>The platform has no rows for this query.</Empty>;
   return (
     <>
-      {hasTotals ? null : <Totals report={loaded} measures={measures} currency={currency} />}
+      {/* The comparison has those of the days that it compares. */}
+      {hasTotals || (view.against !== '' && view.finals !== '') ? null : (
+        <TotalFigures report={loaded} measures={measures} currency={currency} />
+      )}
       {metric === undefined ? null : (
         <ReportChart {...viewed} {...{ report, measures, metric, marks, spans }} />
       )}
@@ -62,8 +65,8 @@ interface TotalsProps extends Pick<RowsProps, 'report'> {
   readonly currency: string | null;
 }
 
-/** Totals of the whole report. Amounts of several currencies have none. */
-function Totals({ report, measures, currency }: TotalsProps) {
+/** Totals of the report. Amounts of several currencies have none. */
+export function TotalFigures({ report, measures, currency }: TotalsProps) {
   const one = currencyOf(report.rows, currency);
   const totals = measures.flatMap((column) => {
     const value = totalOf(report, column);

@@ -22,7 +22,7 @@ import { Filter } from './filter-field.js';
 import { type CellText, type Foot, Grid, MOST_ROWS } from './grid.js';
 import { laterWords } from './marks.js';
 import { valueOver, wordsOf } from './measures.js';
-import { counted, numbers } from './numbers.js';
+import { counted, differsRounded, numbers, ROUNDED, ROUNDED_SIGN } from './numbers.js';
 import { cellOf, type Report, type Row } from './parse.js';
 import { advertisersOf, type Viewed } from './question.js';
 import { csvName, saveCsv } from './save-csv.js';
@@ -96,6 +96,7 @@ export function ReportTable(props: TableProps) {
         <FoundRows {...props} {...{ found, sort, others, narrow, compared, largest }} />
       )}
       <div class="small quiet">
+        {found.length > 0 && columns.some((column) => isRounded(found, column)) ? <p>{ROUNDED}</p> : null}
         {props.marks.words === null ? null : <p>{`${SIGN} marks ${props.marks.words}.`}</p>}
         {narrow || partly === undefined ? null : (
           <p>{briefly(partly)} after a date: so many of its days are in the report.</p>
@@ -342,6 +343,16 @@ function Constants({ columns, row = {} }: Pick<TableProps, 'columns'> & { readon
   );
 }
 
+const isRounded = (rows: readonly Row[], column: ReportColumn): boolean =>
+  column.numeric &&
+  column.ratio === null &&
+  column.noSum === null &&
+  differsRounded(
+    rows.map((row) => valueOver([row], column)),
+    valueOver(rows, column),
+    column.unit,
+  );
+
 /** Totals of the whole report, and sums of the filtered rows. */
 function feetOf(report: Report, found: readonly Row[], currency: string | null): Foot[] {
   const totals = totalsOf(report.meta);
@@ -349,7 +360,10 @@ function feetOf(report: Report, found: readonly Row[], currency: string | null):
   const inAll = currencyOf(found, currency);
   const sums: Foot = {
     title: isAll ? 'Sum of rows' : `Sum of ${numbers.whole(found.length)}`,
-    text: (column) => (column.noSum === null ? written(valueOver(found, column), column, inAll) : null),
+    text: (column) =>
+      column.noSum === null
+        ? `${written(valueOver(found, column), column, inAll)}${isRounded(found, column) ? ROUNDED_SIGN : ''}`
+        : null,
   };
   if (totals === null) return [sums];
   const total: Foot = {
@@ -357,7 +371,8 @@ function feetOf(report: Report, found: readonly Row[], currency: string | null):
     text: (column) => {
       const { name, ratio, noSum } = column;
       const value = ratio === null ? cellOf(totals, name) : totalOf(report, column);
-      return `${written(value, column, currencyOf([totals], currency))}${noSum === null ? '' : '*'}`;
+      const sign = noSum !== null ? '*' : isAll && isRounded(found, column) ? ROUNDED_SIGN : '';
+      return written(value, column, currencyOf([totals], currency)) + sign;
     },
   };
   return isAll ? [total] : [sums, total];

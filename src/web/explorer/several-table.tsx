@@ -16,7 +16,7 @@ import { totalOf } from './compare.js';
 import { useIsForbidden } from './forbidden.js';
 import { allColumnsOf, valueOver } from './measures.js';
 import { isNotKnownThen } from './not-known-then.js';
-import { differsRounded, ROUNDED } from './numbers.js';
+import { differsRounded, ROUNDED, ROUNDED_SIGN } from './numbers.js';
 import type { Row } from './parse.js';
 import { AwayWords, isAway } from './platform-away.js';
 import { ofOne, reportHref, type Viewed } from './question.js';
@@ -55,7 +55,7 @@ export function AdvertisersTable(props: TableProps) {
         cell: (line) => (
           <span>
             <Value line={line} column={column} />
-            {line.load === null && isRounded(line, column) ? '*' : null}
+            {line.load === null && isRounded(line, column) ? ROUNDED_SIGN : null}
           </span>
         ),
       }),

@@ -14,7 +14,7 @@ export interface Part {
 /** @param parts at least one. @returns their rows, the advertiser first; the totals stay with the parts, as people do not add up */
 export function combine(parts: readonly Part[]): Report {
   const metas = parts.map(({ report }) => report.meta);
-  const { totals: _, revision: _of, days: _days, ...first } = metas[0] as Meta;
+  const { totals: _, revision: _of, ...first } = metas[0] as Meta;
   const split = [...new Set(['advertiser', ...metas.flatMap((meta) => meta.split)])];
   return {
     rows: parts.flatMap(rowsOf),
@@ -41,7 +41,6 @@ export function combineDays(reports: readonly Report[], period: Period): Report 
       ...first,
       ...joined(metas),
       period,
-      days: metas.flatMap(({ days = [] }) => days),
       warnings: warnings.filter(isNew),
     },
   };
@@ -59,6 +58,7 @@ function joined(metas: readonly Meta[]) {
   return {
     asOf: oldest,
     period: periodOf(metas),
+    days: metas.flatMap(({ days = [] }) => days),
     rowCount: metas.reduce((sum, { rowCount }) => sum + rowCount, 0),
     final: metas.every(({ final }) => final),
     stale: metas.some(({ stale }) => stale),

@@ -1,9 +1,10 @@
 /** Tables as they are shown, as CSV. Pure. */
-import { currencyOf, type ReportColumn, shown, unitWord } from './columns.js';
+import { currencyOf, headOf, type ReportColumn, shown } from './columns.js';
 import { type ComparedGroup, changeOf } from './compare.js';
 import { csvOf, safe } from './join-csv.js';
 import type { Marks } from './marks.js';
 import { cellOf, type Report, type Row } from './parse.js';
+import type { Period } from './question.js';
 import type { Span } from './spans.js';
 
 interface Table extends Pick<Report, 'rows'> {
@@ -48,10 +49,15 @@ export function comparedCsv(
   groups: readonly ComparedGroup[],
   measures: readonly ReportColumn[],
   currency: string | null,
+  { now, before }: Readonly<Record<'now' | 'before', Period>>,
 ): string {
+  const daysOf = ({ from, to }: Period) => (from === to ? from : `${from} to ${to}`);
   const heads = measures.flatMap((column) => {
     const head = headOf(column, currency);
-    return [head, `${head} before`, `${head} difference`, `${column.title} difference in %`];
+    return [
+      ...[`${head} ${daysOf(now)}`, `${head} ${daysOf(before)}`],
+      ...[`${head} difference`, `${column.title} difference in %`],
+    ];
   });
   const cells = ({ title, changes }: ComparedGroup) => [
     safe(title || 'all'),
@@ -61,12 +67,6 @@ export function comparedCsv(
     }),
   ];
   return csvOf([['Group', ...heads].map(safe), ...groups.map(cells)]);
-}
-
-/** `Spent (USD)`, `CTR (%)` */
-function headOf(column: ReportColumn, currency: string | null): string {
-  const unit = unitWord(column, currency);
-  return unit === null ? column.title : `${column.title} (${unit})`;
 }
 
 const textOf = (value: unknown): string =>

@@ -1,6 +1,6 @@
 /** Notices of success and failure, announced to screen readers. */
 import { type ComponentChildren, createContext } from 'preact';
-import { useCallback, useContext, useMemo, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { Refused, wordsWithId } from './api.js';
 import { Button } from './parts.js';
 
@@ -16,6 +16,9 @@ export interface Notices {
   act(work: () => Promise<unknown>, words: string): Promise<boolean>;
 }
 
+/** How long a success is shown. */
+const SHOWN_MS = 8000;
+
 const Current = createContext<Notices | null>(null);
 
 export function useNotices(): Notices {
@@ -28,6 +31,12 @@ export function WithNotices({ children }: { readonly children: ComponentChildren
   const [notice, setNotice] = useState<Notice | null>(null);
   const [dialog, show] = useState<ComponentChildren>(null);
   const clear = useCallback(() => setNotice(null), []);
+  // A fault stays until it is read.
+  useEffect(() => {
+    if (notice?.kind !== 'done') return;
+    const timer = setTimeout(clear, SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [notice]);
   const notices = useMemo<Notices>(() => {
     const done = (words: string) => setNotice({ kind: 'done', words });
     const fault = (error: unknown) => setNotice({ kind: 'fault', words: wordsWithId(error) });
