@@ -72,10 +72,7 @@ function EarlierTime({ question, view, meta }: Viewed & { readonly meta: Meta })
   return (
     <p class="note warn" role="status">
       <strong>{read === null ? `Numbers as they were on ${then}` : `As of ${then} – ${read}`}</strong>, not
-      those of now.{' '}
-      {read === null
-        ? ''
-        : 'Changes after that were not seen yet; days seen changed later have ~. Each split is read on its own. '}
+      those of now. {read === null ? '' : 'Days seen changed later have ~; each split is read on its own. '}
       Totals have no history: sums of these rows are shown.{' '}
       <a href={reportHref(ofNow(question), view)}>Show the numbers of now</a>
     </p>

@@ -61,7 +61,6 @@ export function ChangesTable({ each, groups, feet, measures, currency, name, day
       </p>
       <Button
         label="Download this comparison (CSV)"
-        title="All groups with both values, their difference, and exact numbers and units"
         act={() =>
           saveCsv(comparedCsv([...groups, ...(hasEach ? each : []), ...feet], measures, currency, days), name)
         }

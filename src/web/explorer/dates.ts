@@ -42,7 +42,7 @@ const monthIn = (name: string): number =>
   Math.max(...MONTHS.map((all) => all.findIndex((month) => month.startsWith(name.toLowerCase())))) + 1;
 
 const SHOWN_DAY =
-  /^(?:(\p{L}{3,})\.? +(3[01]|[0-2]?\d)|(3[01]|[0-2]?\d)\.? +(\p{L}{3,})\.?)(?:,? +(\d{4}))?(?=$|[\s,;&)])/u;
+  /^(?:(\p{L}{3,})\.? +([0-3]?\d)|([0-3]?\d)\.? +(\p{L}{3,})\.?)(?:,? +(\d{4}))?(?=$|[\s,;&)])/u;
 
 /**
  * A day as it is shown that a text begins with, `Nov 20` or `20 November 2026`. Without a year it is that of the rows, of several

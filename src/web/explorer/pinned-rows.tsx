@@ -115,16 +115,8 @@ export function PinLinks({ id, pin }: OfPin & { readonly id: string }) {
       <a href={`${pinPath(id)}?_format=csv&_bom=1`} download={`${id}.csv`}>
         CSV
       </a>
-      {live === null ? null : (
-        <a href={live} title="The numbers of today">
-          Live report
-        </a>
-      )}
-      {changed === null ? null : (
-        <a href={changed} title="What the platform changed of these rows since the time of their numbers">
-          What changed since
-        </a>
-      )}
+      {live === null ? null : <a href={live}>Live report</a>}
+      {changed === null ? null : <a href={changed}>What changed since</a>}
     </>
   );
 }
@@ -151,11 +143,9 @@ export function PinnedBy({
 
 /** A pin does not say which days are not final. @param open those, if they are known */
 export const PinState = ({ pin: { final }, open }: OfPin & { readonly open?: string | null }) => (
-  <span title={final ? '' : '“What changed since” tells what the platform changed later.'}>
-    <Tag tone={final ? 'good' : 'warn'}>
-      {final ? 'final' : `${open === null ? 'some days ' : open ? `${open} ` : ''}provisional then`}
-    </Tag>
-  </span>
+  <Tag tone={final ? 'good' : 'warn'}>
+    {final ? 'final' : `${open === null ? 'some days ' : open ? `${open} ` : ''}provisional then`}
+  </Tag>
 );
 
 /** The first day that the platform was still completing, as history has it at the time of the numbers; undefined: not known. */

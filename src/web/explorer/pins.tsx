@@ -108,9 +108,7 @@ function PinTools({ pin, reload }: { readonly pin: Pin; readonly reload: () => v
   const { act } = useNotices();
   return (
     <span class="row">
-      <a href={hrefOf(['pins'], { pin: id })} title="The pinned rows as a table">
-        Pinned rows
-      </a>
+      <a href={hrefOf(['pins'], { pin: id })}>Pinned rows</a>
       <PinLinks id={id} pin={pin} />
       {session.scopes.includes('report:pin') ? (
         <ConfirmButton

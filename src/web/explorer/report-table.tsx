@@ -218,7 +218,6 @@ function Download({
     <>
       <Button
         label={`CSV: this table as shown${view.filter === '' ? '' : `, ${numbers.whole(rows.length)} of ${counted(report.rows.length, 'row')}`}`}
-        title="The rows as they are filtered, sorted and grouped here, with calculated columns, exact numbers and units"
         act={save}
       />
       {csv}
