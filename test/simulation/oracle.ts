@@ -1,4 +1,5 @@
 /** Knows what the platform said and when, who may see what, and which changes were acknowledged; judges every answer. */
+import { FORGOTTEN_MS } from '../../src/reports/rows/freshness.js';
 import type { ReportBody } from '../support/start-gateway.js';
 import { HOUR, MINUTE } from '../support/test-clock.js';
 import type { Faults } from './faults.js';
@@ -171,7 +172,14 @@ export function createOracle({ platform, scheduler, faults, shape }: OracleOptio
     const numberOf = (date: string | null) =>
       (data.find((row) => date === null || row.date === date)?.impressions ?? null) as number | null;
     if (!asked.byDate) {
-      const part = { ...asked, value: numberOf(null), asOf: meta.asOf, eldest: asked.to, isAlone: false };
+      const part = {
+        ...asked,
+        value: numberOf(null),
+        asOf: meta.asOf,
+        eldest: asked.to,
+        isAlone: false,
+        isMissing: false,
+      };
       judgePart(asked, part, isRescued);
       return;
     }
@@ -184,6 +192,7 @@ export function createOracle({ platform, scheduler, faults, shape }: OracleOptio
     for (let date = asked.from; date <= asked.to; date = dayAgo(Date.parse(date), -1)) {
       // Rows of history are as old as they were seen last, and say nothing of the age of other days.
       const isForgotten = meta.warnings?.some(({ days = [] }) => days.includes(date)) === true;
+      const isMissing = meta.warnings?.some(({ missing = [] }) => missing.includes(date)) === true;
       if (meta.source === 'history' && (isForgotten || !shown.has(date))) {
         const said = platform.said(advertiser, date, date, asked.byDate);
         if (!said.some(({ value }) => value === numberOf(date))) wrong(`never said of ${date}`);
@@ -192,7 +201,7 @@ export function createOracle({ platform, scheduler, faults, shape }: OracleOptio
       // Without a word on each day it is as old as the oldest, at most.
       const part = { from: date, to: date, value: numberOf(date), asOf: shown.get(date) ?? meta.asOf };
       const isAlone = shown.size > 0 || shape.divisible === 'never';
-      judgePart(asked, { ...part, isAlone, eldest: isAlone ? date : asked.from }, isRescued);
+      judgePart(asked, { ...part, isAlone, isMissing, eldest: isAlone ? date : asked.from }, isRescued);
     }
   }
 
@@ -221,8 +230,10 @@ export function createOracle({ platform, scheduler, faults, shape }: OracleOptio
  * For how long a part is fresh. A day without rows at the end of its answer is believed when that very day was seen so
  * before, at least an hour ago.
  */
-function freshSeconds({ eldest, isAlone }: Part, asOfMs: number, one: Said, said: readonly Said[]): number {
+function freshSeconds(part: Part, asOfMs: number, one: Said, said: readonly Said[]): number {
   const { current, restating, final, empty, emptyFinal } = RULES.freshness;
+  const { eldest, isAlone, isMissing } = part;
+  if (isMissing) return FORGOTTEN_MS / 1000;
   if (eldest >= dayAgo(asOfMs, 0)) return current;
   const isFinal = eldest < dayAgo(asOfMs, RULES.restatementDays);
   const isBelieved = said.some((other) => other.isEmptyEnd && one.endWallMs - other.wallMs >= HOUR - MINUTE);
@@ -237,6 +248,8 @@ interface Part {
   readonly asOf: string;
   /** The day by which it is judged how old it may be. */
   readonly eldest: string;
+  /** A warning says that the platform lacks it, and history too. */
+  readonly isMissing: boolean;
   /** Whether `asOf` is that of this day, and not of the oldest one of its answer. */
   readonly isAlone: boolean;
 }
