@@ -261,7 +261,7 @@ describe('several replicas', () => {
     await expect.poll(async () => (await readyz(gateway)).worst).toMatchObject(inRow);
     expect(await readyz(gateway)).toMatchObject({ status: 200, ready: true, platform: 'ok' });
     await ask(Object.assign(other, { simulator }), key, 16, FAILS);
-    const worst = { platform: 'most calls fail: 20 of 20 within the last 5 minutes' };
+    const worst = { platform: 'most calls fail: the last 20 since 12:00 UTC' };
     await expect.poll(async () => (await readyz(gateway)).worst).toMatchObject(worst);
     expect(await verdict(gateway)).toMatchObject({ level: 'not well' });
   });

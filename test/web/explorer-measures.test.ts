@@ -238,7 +238,7 @@ describe('a number', () => {
     expect(german.full(1204, 'number', 'EUR')).toBe('1.204');
     expect(english.exact(43.5938, 'money', 'USD')).toBe('$43.5938');
     expect(spaced(german.signed(57.7, 0, 'money', 'EUR'))).toBe('+57,70 €');
-    expect(english.percent(-12.34)).toBe('-12.3 %');
+    expect(english.percent(-12.34)).toBe('−12.3%');
     expect([english.short(1204, 'money', 'USD'), english.short(12, 'share', null)]).toEqual(['$1.2K', '12%']);
   });
 });

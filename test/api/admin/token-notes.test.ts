@@ -1,4 +1,4 @@
-/** A token that waits for its activation, as operators see it in status. */
+/** What status and doctor note of tokens. */
 import { expect, it } from 'vitest';
 import { REPORT, withGateway } from '../../support/start-gateway.js';
 import { MINUTE } from '../../support/test-clock.js';
@@ -21,4 +21,22 @@ it('status and doctor note a pending token, since when, and what to do, until it
   ]);
   await gateway.manage('POST', '/token/discard');
   expect(await notes()).toEqual([]);
+});
+
+it('status and doctor note that an older token is in use again, because the platform refused its successor', async () => {
+  const gateway = await withGateway({ config: { platform: { probe: PROBE } } });
+  const { simulator } = gateway;
+  gateway.clock.advance(MINUTE);
+  const token = simulator.issueToken();
+  await gateway.manage('POST', '/token/rotate', { token });
+  simulator.revoke(token);
+  gateway.clock.advance(MINUTE);
+  // Its call goes back, as a request does.
+  const { notes } = await gateway.manage('POST', '/doctor');
+  expect(notes).toEqual([
+    expect.stringMatching(
+      /^the gateway runs on the previous token [0-9a-f]{16} again: the platform refused [0-9a-f]{16}, added 2026-11-21 12:01 UTC, at 2026-11-21 12:02 UTC \(to replace it: dsp-gateway token rotate\)$/,
+    ),
+  ]);
+  expect((await gateway.manage('GET', '/status')).notes).toEqual(notes);
 });
