@@ -141,7 +141,8 @@ describe('query parameters', () => {
     ['from', { range: '1h', from: '2026-02-30' }, 'must be a calendar day as YYYY-MM-DD'],
     ['team', { range: '1h', team: 'A' }, 'must be the id of a team'],
     ['search', { range: '1h', search: 'long' }, 'must be a text of 1 to 3 characters'],
-    ['teem', { range: '1h', teem: 'a' }, 'is unknown; allowed: range, limit, from, team, search'],
+    ['teem', { range: '1h', teem: 'a' }, 'is unknown: did you mean `team`?'],
+    ['group', { range: '1h', group: 'a' }, 'is unknown; allowed: range, limit, from, team, search'],
   ])('%s of %j is refused, with what is allowed', (param, given, message) => {
     expect(faultsOf(given)).toEqual({ code: 'invalid_query', errors: [{ param, message }] });
   });
