@@ -110,7 +110,7 @@ it('failed requests are listed with what was asked, by whom, and their ids', asy
   expect(rows.slice(2)).toEqual([
     '2026-11-21T12:00:00.123Z | growth | 502 | upstream_error (status 500) | campaigns/get by campaign | 7 | 2026-11-01 to 2026-11-30 | r1',
     '2026-11-21T12:00:00.123Z | - | 502 | missing_api_key | /y | - | - | r2',
-    'and 4 more: narrow the list with --team or --since, or raise --limit',
+    'and 4 more: raise --limit',
     '1 of 2 processes answered in time.',
     '',
   ]);
