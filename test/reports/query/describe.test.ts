@@ -34,7 +34,7 @@ describe('the description of a report call', () => {
     const { properties } = describeQuery(TABLE) as object as Shown;
     expect(properties).toMatchObject({
       advertiserId: { type: 'integer' },
-      byDate: { type: 'string', enum: ['1', 'true', '0', 'false'] },
+      byDate: { enum: ['1', 'true', '0', 'false', 1, true, 0, false] },
       dateFrom: { format: 'date' },
       'campaignIds[]': { type: 'array' },
       spentBased: { type: 'string' },
