@@ -17,7 +17,7 @@ const PAGES = [
 const BUILT = join(ROOT, 'dist', 'web');
 
 /** All that a browser loads of a page, gzipped: it opens at once on a phone. The explorer has the chart’s library, days that changed with their campaigns, days known while the platform does not answer, filters in words with lists, final days of a comparison, what changed since an earlier time, and when numbers of an earlier time were last read. */
-const MOST_BYTES: Readonly<Record<string, number>> = { console: 107_000, explorer: 90_000 };
+const MOST_BYTES: Readonly<Record<string, number>> = { console: 107_000, explorer: 90_500 };
 
 async function filesOf(name: string): Promise<{ url: string; file: string }[]> {
   const assets = await readdir(join(BUILT, name, 'assets'));
