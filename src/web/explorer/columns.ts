@@ -120,7 +120,7 @@ export function titleOf(name: string): string {
 }
 
 /** What a measure is counted in; null: pieces, or an unknown currency. */
-export function unitWord({ unit }: Pick<ReportColumn, 'unit'>, currency: string | null): string | null {
+function unitWord({ unit }: Pick<ReportColumn, 'unit'>, currency: string | null): string | null {
   return unit === 'share' ? '%' : unit === 'money' ? currency : null;
 }
 
