@@ -60,7 +60,9 @@ it('an operator sees keys by person, and revokes all of one after a confirmation
   expect(await Promise.all([...keys.ada, ...keys.other].map(statusBy))).toEqual([401, 401, 200]);
   await page.getByRole('link', { name: 'Audit' }).click();
   await page
-    .getByText(/^admin revoked the key sheet \S+… of Data platform \(data\), made by Ada Lovelace \(person_\w+\)$/)
+    .getByText(
+      /^admin revoked the key sheet \S+… of Data platform \(data\), made by Ada Lovelace \(person_\w+\)$/,
+    )
     .waitFor();
   expect(faults).toEqual([]);
 });
